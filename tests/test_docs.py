@@ -41,7 +41,7 @@ def test_proofs_cited_in_the_code_exist():
 PUBLIC = [
     "__version__", "DPHuberRegressor", "DPLinearSVC", "DPLogisticRegression", "DPModelSearch",
     "DPPoissonRegressor", "DPRidge", "Intervals",
-    "LinkedClassifier", "TableModel", "evaluate", "load",
+    "TableModel", "evaluate", "load",
     "plan", "private_score", "report", "sign_model", "to_onnx", "to_sklearn", "RowScaler",
     "Schema", "TableEncoder", "Ledger", "PrivacyCard", "SecretSeed", "StoredRows",
     "BudgetExceeded",

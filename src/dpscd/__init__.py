@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from dpscd.estimators.classification import DPLinearSVC, DPLogisticRegression
     from dpscd.estimators.evaluation import evaluate
-    from dpscd.estimators.interop import LinkedClassifier, to_onnx, to_sklearn
+    from dpscd.estimators.interop import to_onnx, to_sklearn
     from dpscd.estimators.intervals import Intervals
     from dpscd.estimators.loading import load, sign_model
     from dpscd.estimators.model_search import DPModelSearch
@@ -61,7 +61,6 @@ __all__ = [
     "Intervals",
     "Ledger",
     "LedgerError",
-    "LinkedClassifier",
     "Look",
     "ModelFileError",
     "ParameterError",
@@ -90,34 +89,26 @@ __all__ = [
     "to_sklearn",
 ]
 
+# Errors apart, which stand in `errors`.
 _HOMES = {
-    "DPHuberRegressor": "dpscd.estimators.regression",
-    "DPLinearSVC": "dpscd.estimators.classification",
-    "DPLogisticRegression": "dpscd.estimators.classification",
-    "DPModelSearch": "dpscd.estimators.model_search",
-    "DPPoissonRegressor": "dpscd.estimators.regression",
-    "DPRidge": "dpscd.estimators.regression",
-    "Intervals": "dpscd.estimators.intervals",
-    "Ledger": "dpscd.privacy.ledger",
-    "LinkedClassifier": "dpscd.estimators.interop",
-    "Look": "dpscd.preprocessing.looking",
-    "look": "dpscd.preprocessing.looking",
-    "plan": "dpscd.estimators.planned",
-    "evaluate": "dpscd.estimators.evaluation",
-    "load": "dpscd.estimators.loading",
-    "sign_model": "dpscd.estimators.loading",
-    "to_onnx": "dpscd.estimators.interop",
-    "to_sklearn": "dpscd.estimators.interop",
-    "PrivacyCard": "dpscd.model.card",
-    "report": "dpscd.documents.write",
-    "PrivateScore": "dpscd.estimators.private_score",
-    "private_score": "dpscd.estimators.private_score",
-    "RowScaler": "dpscd.preprocessing.transformers",
-    "Schema": "dpscd.preprocessing.schema",
-    "SecretSeed": "dpscd.privacy.random",
-    "StoredRows": "dpscd.records.stored_rows",
-    "TableEncoder": "dpscd.preprocessing.transformers",
-    "TableModel": "dpscd.estimators.table",
+    "documents.write": ("report",),
+    "estimators.classification": ("DPLinearSVC", "DPLogisticRegression"),
+    "estimators.evaluation": ("evaluate",),
+    "estimators.interop": ("to_onnx", "to_sklearn"),
+    "estimators.intervals": ("Intervals",),
+    "estimators.loading": ("load", "sign_model"),
+    "estimators.model_search": ("DPModelSearch",),
+    "estimators.planned": ("plan",),
+    "estimators.private_score": ("PrivateScore", "private_score"),
+    "estimators.regression": ("DPHuberRegressor", "DPPoissonRegressor", "DPRidge"),
+    "estimators.table": ("TableModel",),
+    "model.card": ("PrivacyCard",),
+    "preprocessing.looking": ("Look", "look"),
+    "preprocessing.schema": ("Schema",),
+    "preprocessing.transformers": ("RowScaler", "TableEncoder"),
+    "privacy.ledger": ("Ledger",),
+    "privacy.random": ("SecretSeed",),
+    "records.stored_rows": ("StoredRows",),
 }
 
 
@@ -127,7 +118,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'dpscd' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES.get(name, "dpscd.errors")), name)
+    home = next((home for home, names in _HOMES.items() if name in names), "errors")
+    return getattr(import_module(f"dpscd.{home}"), name)
 
 
 def __dir__() -> list[str]:

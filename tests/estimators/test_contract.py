@@ -4,7 +4,6 @@ import math
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
@@ -74,16 +73,6 @@ def test_pipeline_cross_validation_grid_search_and_clone(model):
     name = f"{model.__name__.lower()}__epsilon"
     search = GridSearchCV(estimator, {name: [1.0, 5.0]}, cv=2).fit(X, y)
     assert set(search.predict(X)) <= {"no", "yes"}
-
-
-def test_pandas_columns_are_remembered_and_checked():
-    X, y = records()
-    table = pd.DataFrame(X, columns=["a", "b", "c", "d"])
-    model = DPRidge(y_bounds=(-1, 1)).fit(table, pd.Series(y))
-    assert list(model.feature_names_in_) == ["a", "b", "c", "d"]
-    assert model.n_features_in_ == 4
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(table[["b", "a", "c", "d"]])
 
 
 def test_tags():

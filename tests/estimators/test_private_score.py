@@ -3,7 +3,6 @@
 import itertools
 import json
 import math
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -30,7 +29,6 @@ from dpscd.estimators.loading import read_fit
 from dpscd.estimators.private_score import PrivateScore
 from dpscd.kernels.rows import MARGIN
 from dpscd.privacy.relation import PrivacyTarget
-from dpscd.records.tables import open_parsed
 from dpscd.scores.registry import NUMBER_METRICS, SKLEARN_METRICS, ScoreFacts
 
 N = 4000
@@ -282,14 +280,19 @@ def test_public_numbers_without_end_are_refused_before_the_charge(model, asked, 
 
 
 def test_a_table_that_changed_is_refused_after_the_charge(table, tmp_path, monkeypatch):
-    frame = people(50)
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    few = open_parsed(tmp_path / "t.csv", table.schema_)
-    people(60).to_csv(tmp_path / "more.csv", index=False)
-    more = replace(open_parsed(tmp_path / "more.csv", table.schema_), read=few.read)
-    monkeypatch.setattr("dpscd.estimators.private_score.open_parsed", lambda *_, **__: more)
-    with pytest.raises(DataError, match="stays charged"):
-        private_score(table, tmp_path / "more.csv", epsilon=1.0)
+    ledger = Ledger.init(tmp_path / "b.db", "held out", 1.0, 1e-4)
+    people(50).to_csv(tmp_path / "t.csv", index=False)
+    real = Ledger.reserve
+
+    def charged_meanwhile(self, *given, **more):
+        people(60).to_csv(tmp_path / "t.csv", index=False)
+        return real(self, *given, **more)
+
+    monkeypatch.setattr(Ledger, "reserve", charged_meanwhile)
+    asked = {"epsilon": 1.0, "ledger": tmp_path / "b.db", "dataset": "held out"}
+    with pytest.raises(DataError, match="changed while it was read"):
+        private_score(table, tmp_path / "t.csv", **asked)
+    assert ledger.show("held out").spent_epsilon == 1.0
 
 
 def test_refusals_in_words(model):

@@ -4,10 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
-from test_bad_input import ODD
 
 from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge, Ledger, PrivacyCard
 
@@ -240,50 +238,6 @@ def test_columns_of_very_different_size_all_count():
     assert good > poor + 0.1
 
 
-# --- odd data -----------------------------------------------------------------------------
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("layout", ["dense", "csr"])
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("name", ODD)
-def test_odd_data_give_a_finite_model_without_a_warning(name, intercept, layout):
-    X, _ = ODD[name]
-    n = X.shape[0]
-    X = sparse.csr_array(X) if layout == "csr" else X
-    y = np.arange(n) % 3
-    options = {"standardise": True, "fit_intercept": intercept, "delta": 1e-5, "epochs": 2}
-    for model in (
-        classifier(**options).set_params(classes=[0, 1, 2]),
-        ridge(**options),
-        # So much epsilon that label moments are released from a handful of records.
-        ridge(**options).set_params(epsilon=9.9),
-    ):
-        model.fit(X, y)
-        assert np.isfinite(model.coef_).all()
-        assert np.isfinite(model.intercept_).all()
-        assert "moments" in names(model)
-        assert model.privacy_.verify() <= model.epsilon
-
-
-def test_every_kind_of_table_is_standardised_alike(tmp_path):
-    rng = np.random.default_rng(2)
-    X = (rng.random((3000, 4)) < 0.4).astype(float)
-    y = X[:, 0] - 0.5 * X[:, 1]
-    np.save(tmp_path / "x.npy", X)
-    readonly = X.copy()
-    readonly.flags.writeable = False
-    expected = ridge(row_bound=2.0).fit(X, y)
-    for table in (
-        *(X.astype(kind) for kind in ("int", "bool", "object", "float32")),
-        *(np.asfortranarray(X), X.tolist(), np.repeat(X, 2, axis=0)[::2], readonly),
-        np.load(tmp_path / "x.npy", mmap_mode="r"),
-    ):
-        found = ridge(row_bound=2.0).fit(table, y)
-        assert "moments" in names(found)
-        np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-9)
-
-
 @pytest.mark.parametrize("choice", [True, False])
 def test_threads_and_refits_do_not_change_the_model(choice):
     X, score = records()
@@ -292,13 +246,3 @@ def test_threads_and_refits_do_not_change_the_model(choice):
     np.testing.assert_array_equal(model.fit(X, score).coef_, first)
     for jobs in (2, -1):
         np.testing.assert_array_equal(model.set_params(n_jobs=jobs).fit(X, score).coef_, first)
-
-
-def test_weights_of_zero_count_for_nothing():
-    X, score = records()
-    weights = np.ones(3000)
-    weights[:10] = 0.0
-    other = X.copy()
-    other[:10] = 0.4
-    first = ridge().fit(X, score, weights).coef_
-    np.testing.assert_array_equal(ridge().fit(other, score, weights).coef_, first)

@@ -75,7 +75,7 @@ def test_default_estimators_follow_the_target(table):
     svm = TableModel(SCHEMA, DPLinearSVC(random_state=0)).fit(small)
     with pytest.raises(AttributeError) as refused:
         svm.predict_proba(small)
-    assert "DPLinearSVC has no probabilities" in str(refused.value.__cause__)
+    assert "'DPLinearSVC' object has no attribute" in str(refused.value.__cause__)
 
 
 def test_estimators_that_do_not_fit_are_refused(table):

@@ -2,7 +2,7 @@
 
 import os
 from abc import ABCMeta, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import field, replace
 from typing import Any, ClassVar, Self
@@ -18,7 +18,6 @@ from dpscd.estimators.registry import ModelKind, parametrised
 from dpscd.estimators.sklearn_compat import check_fitted, refusals_noted, warn_of_split_groups
 from dpscd.estimators.validation import (
     CHOSEN,
-    KnownParameters,
     check_for_dask,
     check_inference,
     check_rows,
@@ -50,8 +49,13 @@ Floats = npt.NDArray[np.float64]
 BLOCK = 2**20
 
 
+def _of_fit(numbers: Callable[[Fit], Floats], words: str) -> Any:
+    """Return a property: numbers of the fit, in the shape that scikit-learn has."""
+    return property(lambda self: self._shaped(numbers(self.fit_)), doc=words)
+
+
 @parametrised
-class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
+class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
     """What the estimators share: checks, plan, fit, card and linear predictions."""
 
     epsilon: float = field(default=1.0, kw_only=False)
@@ -83,37 +87,24 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
         """What the model guarantees."""
         return self.fit_.card
 
-    @property
-    def coef_(self) -> Any:
-        """Coefficients, in the user's units."""
-        return self._shaped(self.fit_.numbers.coef)
-
-    @property
-    def intercept_(self) -> Any:
-        """Intercept, or one per class."""
-        return self._shaped(self.fit_.numbers.intercept)
-
-    @property
-    def coef_sd_(self) -> Any:
-        """Estimated standard deviation of each coefficient over repeated fits."""
-        return self._shaped(self.fit_.spread.coef)
-
-    @property
-    def intercept_sd_(self) -> Any:
-        """Estimated standard deviation of each intercept over repeated fits."""
-        return self._shaped(self.fit_.spread.intercept)
-
-    @property
-    def coef_bound_(self) -> Any:
-        """Proved bound of what noise adds to each coefficient; NaN where none is proved."""
-        noise = self.fit_.numbers.coef_noise
-        return self._shaped(np.where(self.fit_.is_bounded, noise, np.nan))
-
-    @property
-    def intercept_bound_(self) -> Any:
-        """Proved bound of what noise adds to each intercept; NaN where none is proved."""
-        noise = self.fit_.numbers.intercept_noise
-        return self._shaped(np.where(self.fit_.is_bounded, noise, np.nan))
+    coef_ = _of_fit(lambda fit: fit.numbers.coef, "Coefficients, in the user's units.")
+    intercept_ = _of_fit(lambda fit: fit.numbers.intercept, "Intercept, or one per class.")
+    coef_sd_ = _of_fit(
+        lambda fit: fit.spread.coef,
+        "Estimated standard deviation of each coefficient over repeated fits.",
+    )
+    intercept_sd_ = _of_fit(
+        lambda fit: fit.spread.intercept,
+        "Estimated standard deviation of each intercept over repeated fits.",
+    )
+    coef_bound_ = _of_fit(
+        lambda fit: np.where(fit.is_bounded, fit.numbers.coef_noise, np.nan),
+        "Proved bound of what noise adds to each coefficient; NaN where none is proved.",
+    )
+    intercept_bound_ = _of_fit(
+        lambda fit: np.where(fit.is_bounded, fit.numbers.intercept_noise, np.nan),
+        "Proved bound of what noise adds to each intercept; NaN where none is proved.",
+    )
 
     def _shaped(self, each: Floats) -> Any:
         """Return numbers of each output in the shape that scikit-learn has."""
@@ -141,28 +132,24 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         X : array-like, sparse matrix or StoredRows of shape (n_samples, n_features)
-            Records, one per row. Rows longer than `row_bound` are scaled down to it. A Dask
-            array or dataframe is trained on where its partitions are, on the workers of
-            the current Dask client.
+            Rows longer than `row_bound` are scaled down to it. A Dask array or dataframe is
+            trained on where its partitions are, on the workers of the current Dask client.
         y : array-like of shape (n_samples,)
             Labels, divided like X if on Dask.
         sample_weight : float or array-like of shape (n_samples,), optional
-            Weight of each record's loss. The clip, and so privacy, does not change; neither
-            does the public n by which the loss is divided. With weights nothing is released
-            after training: probabilities are not calibrated, and predictions neither cut long
-            rows nor are rescaled. With `groups` weights are divided by their mean over the
-            person's rows.
+            Weight of each record's loss. Neither the clip, and so privacy, nor the public n
+            changes. With weights nothing is released after training: probabilities are not
+            calibrated, predictions neither cut long rows nor are rescaled. With `groups`
+            weights are divided by their mean over the person's rows.
         groups : array-like of shape (n_samples,), optional
             Group label of each row: a text, whole number or date; rows with equal labels
-            belong to one person. The unit of
-            privacy is then a person with all its rows, and n is the number of persons. Rows
-            without a label (None, NaN, an empty text, or "nan" or "NA", which tables count as
-            missing) contribute nothing. On Dask all rows of a person must lie in one partition.
+            belong to one person. The unit of privacy is then a person with all its rows, and n
+            is the number of persons. Rows without a label (None, NaN, an empty text, "nan" or
+            "NA") contribute nothing. On Dask all rows of a person must lie in one partition.
 
         Returns
         -------
         self
-            The fitted estimator.
         """
         with refusals_noted(self):
             return self._fit(X, y, Given(sample_weight, None, groups))
@@ -240,10 +227,7 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
     def plot(self, ax: Any = None) -> Any:
         """Draw the coefficients with bands, or their intervals if any; return the Axes.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure if left out. Needs the extra ``dpscd[plot]``.
+        Needs the extra ``dpscd[plot]``. Without `ax` it is a new figure.
         """
         from dpscd.estimators.plots import plot_coefficients
 
@@ -253,11 +237,8 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a JSON file; read it with :func:`dpscd.load`.
 
-        Parameters
-        ----------
-        path : path
-            The file, replaced if it exists. It holds what was released, the public facts,
-            the parameters (but no `random_state`) and the coefficients.
+        It holds what was released, the public facts, the parameters (but no `random_state`)
+        and the coefficients. A file that exists is replaced.
         """
         check_fitted(self)
         write_fit(self._written(), path)

@@ -37,33 +37,13 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
     def decision_function(self, X: Any) -> Floats:
         """Return how far each record lies on the side of each class.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Records, in the units of the fit.
-
-        Returns
-        -------
-        array of shape (n_samples,) or (n_samples, n_classes)
-            One number per record for two classes (positive means the second), else one
-            per class.
+        One number per record for two classes (positive means the second), else one per class.
         """
         scores = self._linear(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the predicted class of each record.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Records, in the units of the fit.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            Labels from `classes_`.
-        """
+        """Return the predicted class of each record, one of `classes_`."""
         scores = self.decision_function(X)
         chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         labels: npt.NDArray[Any] = self.classes_[chosen]
@@ -184,15 +164,7 @@ class DPLogisticRegression(WithIntervals, DPLinearClassifier):
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logarithm of the probability of each class.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Records, in the units of the fit.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            As `link_` says for two classes; for more, the softmax of the decisions.
+        As `link_` says for two classes; for more, the softmax of the decisions.
         """
         scores = self._linear(X)
         if scores.shape[1] == 1:
@@ -201,18 +173,7 @@ class DPLogisticRegression(WithIntervals, DPLinearClassifier):
         return scores - total
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Records, in the units of the fit.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            As `link_` says for two classes; for more, the softmax of the decisions.
-        """
+        """Return the probability of each class, as :meth:`predict_log_proba` its logarithm."""
         probabilities: Floats = np.exp(self.predict_log_proba(X))
         return probabilities
 

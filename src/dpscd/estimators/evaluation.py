@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import DataError, ParameterError, SchemaError
-from dpscd.estimators.private_score import predicted_answers
 from dpscd.estimators.sklearn_compat import check_fitted
 from dpscd.estimators.table import TableModel
 from dpscd.estimators.table_answers import schema_chances
@@ -78,13 +77,9 @@ def evaluate(model: Any, X: Any, y: Any = None, *, groups: Any = None) -> Evalua
     ['R2', 'mean absolute error', 'mean squared error']
     """
     check_fitted(model)
-    if isinstance(model, TableModel):
-        inner: Any = model.estimator_
-        bounds: Any = model.target_bounds_
-        found, persons = _of_table(model, X, y)
-    else:
-        inner, bounds = model, getattr(model, "y_bounds", None)
-        found, persons = _of_arrays(model, X, y), None
+    table = isinstance(model, TableModel)
+    inner, bounds = getattr(model, "estimator_", model), bounds_of(model)
+    found, persons = (_of_table if table else _of_arrays)(model, X, y)
     if groups is not None:
         persons = codes_of(groups, len(found.labels))
     if not len(found.labels):
@@ -111,31 +106,54 @@ def evaluate(model: Any, X: Any, y: Any = None, *, groups: Any = None) -> Evalua
     return Evaluation(len(found.labels), metrics, by_person, tables)
 
 
-def _of_table(model: TableModel, table: Any, y: Any) -> tuple[Answers, Persons]:
+def _of_table(model: Any, table: Any, y: Any) -> tuple[Answers, Persons]:
     try:
         source = open_parsed(table, model.schema_, y, person=True)
     except SchemaError:  # perhaps only the column of persons is absent
         source = open_parsed(table, model.schema_, y)
     parsed = redact_errors(source.read)
-    found = predicted_answers(model, model.estimator_, parsed, parsed.target)
-    if len(parsed) and hasattr(model.estimator_, "predict_proba"):
-        found = found._replace(chances=schema_chances(model, parsed))
-    return found, parsed.persons
+    chances = hasattr(model.estimator_, "predict_proba")
+    return predicted_answers(model, parsed, parsed.target, chances=chances), parsed.persons
 
 
-def _of_arrays(model: Any, X: Any, y: Any) -> Answers:
+def _of_arrays(model: Any, X: Any, y: Any) -> tuple[Answers, Persons]:
     if y is None:
         raise ParameterError("{y} is missing: predictions are compared with labels.", y=None)
-    column = label_column(y)
-    labels: Any = numbers_in(column)
-    if hasattr(model, "classes_"):
-        labels = ClassLabels(tuple(model.classes_.tolist())).places(column)
+    labels = labels_of(model, label_column(y))
     if len(labels) != (X.shape[0] if hasattr(X, "shape") else len(X)):
         raise DataError(UNEQUAL)
-    found = predicted_answers(model, model, X, labels)
-    if len(labels) and hasattr(model, "predict_proba"):
-        found = found._replace(chances=model.predict_proba(X))
-    return found
+    chances = hasattr(model, "predict_proba")
+    return predicted_answers(model, X, labels, chances=chances), None
+
+
+def bounds_of(model: Any) -> tuple[float, float] | None:
+    """Return the bounds of a regression's target in its own unit; None of a classifier."""
+    if hasattr(getattr(model, "estimator_", model), "classes_"):
+        return None
+    found: Any = model.target_bounds_ if isinstance(model, TableModel) else model._bounds()
+    return found  # type: ignore[no-any-return]
+
+
+def labels_of(model: Any, column: Any) -> Any:
+    """Return labels as a fitted estimator counts them: codes of its classes, or numbers."""
+    if hasattr(model, "classes_"):
+        return ClassLabels(tuple(model.classes_.tolist())).places(column)
+    return numbers_in(column)
+
+
+def predicted_answers(model: Any, rows: Any, labels: Any, *, chances: bool) -> Answers:
+    """Return what is known and predicted; classes as codes, in the estimator's order."""
+    classes = getattr(getattr(model, "estimator_", model), "classes_", None)
+    if not len(labels):
+        return Answers(labels, labels, None if classes is None else np.empty((0, len(classes))))
+    guess, found = model.predict(rows), None
+    if classes is not None:
+        order = np.argsort(classes)
+        guess = order[np.searchsorted(classes, guess, sorter=order)]
+    if chances:
+        table = isinstance(model, TableModel)
+        found = schema_chances(model, rows) if table else model.predict_proba(rows)
+    return Answers(labels, guess, found)
 
 
 def _metrics(

@@ -4,17 +4,15 @@ import copy
 import dataclasses
 import math
 import os
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.linear_model import HuberRegressor, LogisticRegression, PoissonRegressor, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
-from sklearn.utils.validation import check_is_fitted
 
 from dpscd.atomic import atomic_write
 from dpscd.errors import DpscdError, ParameterError
@@ -26,98 +24,25 @@ from dpscd.estimators.table_answers import averages_in
 from dpscd.link import Link
 from dpscd.preprocessing.transformers import RowScaler, TableEncoder
 
-Parts = list[tuple[str, list[str], dict[str, Any]]]  # operator, constants, attributes
 
+class LinkedLogisticRegression(LogisticRegression):
+    """scikit-learn's logistic regression; probabilities follow from decisions by a link."""
 
-@dataclass(eq=False, repr=False)
-class LinkedClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier of two classes whose probabilities follow from decisions by a link.
+    link_ = Link()
 
-    What :func:`dpscd.to_sklearn` returns for a private logistic regression: decisions and
-    classes are those of scikit-learn's, probabilities those of the private model.
-
-    Parameters
-    ----------
-    classifier : estimator
-        With a decision function: scikit-learn's LogisticRegression.
-    scale : float, default=1.0
-        Decisions are multiplied by this first.
-    caps : tuple of two floats, default=(1.0, 1.0)
-        Largest slope of the loss of a record of each class. The second class has
-        probability ``b / (a + b)`` with ``b = min(s(scale u), caps[0])``,
-        ``a = min(s(-scale u), caps[1])``, the decision u and the sigmoid s.
-
-    Attributes
-    ----------
-    classifier_ : estimator
-        Fitted.
-    classes_ : array of shape (2,)
-        The classes.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from dpscd import LinkedClassifier
-    >>> model = LinkedClassifier(LogisticRegression(), caps=(0.5, 0.5))
-    >>> model.fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]).predict([[3.0]])
-    array([1])
-    """
-
-    classifier: Any
-    scale: float = 1.0
-    caps: tuple[float, float] = (1.0, 1.0)
-
-    def fit(self, X: Any, y: Any, **more: Any) -> Self:
-        """Fit the classifier, without privacy; the link stays.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Records.
-        y : array-like of shape (n_samples,)
-            Labels of two classes.
-        **more
-            Passed on to the classifier.
-
-        Returns
-        -------
-        self
-        """
-        self.classifier_ = clone(self.classifier).fit(X, y, **more)
-        return self
-
-    @property
-    def _fitted(self) -> Any:
-        check_is_fitted(self, "classifier_")
-        return self.classifier_
-
-    @property
-    def classes_(self) -> Any:
-        """The classes, in the order of the probabilities."""
-        return self._fitted.classes_
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features seen in fit."""
-        return int(self._fitted.n_features_in_)
-
-    @property
-    def feature_names_in_(self) -> Any:
-        """Names of the features, when X had names."""
-        return self._fitted.feature_names_in_
-
-    def decision_function(self, X: Any) -> Any:
-        """Return the classifier's decision for each record."""
-        return self._fitted.decision_function(X)
-
-    def predict(self, X: Any) -> Any:
-        """Return the predicted class of each record."""
-        return self._fitted.predict(X)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit it as scikit-learn does, without privacy and with sigmoids."""
+        self.link_ = Link()
+        found: Self = super().fit(X, y, sample_weight)
+        return found
 
     def predict_proba(self, X: Any) -> Any:
-        """Return the probability of each class, of shape (n_samples, 2)."""
-        link = Link(self.scale, (self.caps[0], self.caps[1]))
-        return np.exp(link.log_probabilities(self.decision_function(X)))
+        """Return the probability of both classes."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Return the logarithm of the probability of both classes."""
+        return self.link_.log_probabilities(self.decision_function(X))
 
 
 def to_sklearn(model: DPLinearModel | TableModel) -> Any:
@@ -132,13 +57,13 @@ def to_sklearn(model: DPLinearModel | TableModel) -> Any:
     -------
     estimator of scikit-learn
         Fitted: the one of the same name, or a pipeline that begins with
-        :class:`dpscd.TableEncoder` for a model of tables. A logistic model of
-        more than two classes has them sorted; one of two classes whose probabilities are
-        not sigmoids is in a :class:`dpscd.LinkedClassifier`. A regression whose predictions
-        stay within `y_bounds` is in a TransformedTargetRegressor that clips what it returns
-        (its `regressor_` is the bare line, after a :class:`dpscd.RowScaler` where predictions
-        cut long rows). It has no privacy card: keep the model's own file
-        with it. Its `privacy_statement_` says the guarantee and what it protects in one line.
+        :class:`dpscd.TableEncoder` for a model of tables. A logistic model of more than two
+        classes has them sorted; one of two whose probabilities are not sigmoids is of a
+        subclass that computes them. A regression whose predictions stay within `y_bounds` is
+        in a TransformedTargetRegressor that clips what it returns (its `regressor_` is the
+        bare line, after a :class:`dpscd.RowScaler` where predictions cut long rows). It has no
+        privacy card: keep the model's own file with it. Its `privacy_statement_` says the
+        guarantee and what it protects in one line.
 
     Examples
     --------
@@ -192,8 +117,8 @@ def _plain(model: Any) -> Any:
     if hasattr(plain, "classes_"):
         link = _sort_classes(plain, link)
     if not link.is_sigmoid:
-        linked = LinkedClassifier(clone(plain), link.scale, link.caps)
-        linked.classifier_ = plain
+        linked = LinkedLogisticRegression()
+        linked.__dict__.update(vars(plain), link_=link)
         return linked
     if getattr(model, "clip_predictions", False):
         longest = getattr(model, "longest_row_", math.inf)
@@ -230,6 +155,7 @@ def _bare(model: Any) -> Any:
 
 
 _ONNX_FLOAT = 1  # onnx.TensorProto.FLOAT
+Part = tuple[str, list[float], dict[str, Any]]  # operator, numbers, attributes
 _ONE = np.array([1], dtype=np.int32)
 
 # What each has in n_iter_, which some versions of scikit-learn ask a fitted model for.
@@ -271,10 +197,13 @@ def to_onnx(model: DPLinearModel, path: str | os.PathLike[str]) -> None:
     if hasattr(plain, "predict_proba"):
         options = {id(plain): {"zipmap": False, "raw_scores": not link.is_sigmoid}}
     made = convert(plain, initial_types=inputs, options=options)
-    if not link.is_sigmoid:
-        _append_link(made.graph, link)
+    if not link.is_sigmoid:  # of decisions -u and u
+        normal: Part = ("LpNormalization", [], {"p": 1, "axis": 1})
+        capped: Part = ("Min", [*link.caps[::-1]], {})
+        _append(made.graph, ("Mul", [link.scale], {}), ("Sigmoid", [], {}), capped, normal)
     if getattr(model, "clip_predictions", False):
-        _append_clip(made.graph, *model._bounds())
+        low, high = model._bounds()
+        _append(made.graph, ("Max", [low], {}), ("Min", [high], {}))
         if getattr(model, "longest_row_", math.inf) < math.inf:
             _prepend_cut(made.graph, model.n_features_in_, model.longest_row_)
     made.metadata_props.add(key="privacy", value=model.privacy_.statement)
@@ -305,25 +234,6 @@ def _clipped(plain: Any, low: float, high: float) -> Any:
     return whole
 
 
-def _append_link(graph: Any, link: Link) -> None:
-    """Turn the last output of a graph, decisions -u and u, into probabilities by a link."""
-    parts: Parts = [
-        ("Mul", ["link_scale"], {}),
-        ("Sigmoid", [], {}),
-        ("Min", ["link_caps"], {}),
-        ("LpNormalization", [], {"p": 1, "axis": 1}),
-    ]
-    numbers = {"link_scale": [link.scale], "link_caps": list(link.caps[::-1])}
-    _append(graph, graph.output[-1].name, parts, numbers)
-
-
-def _append_clip(graph: Any, low: float, high: float) -> None:
-    """Move the only output of a graph into bounds."""
-    parts: Parts = [("Max", ["lowest"], {}), ("Min", ["highest"], {})]
-    numbers = {"lowest": [low], "highest": [high]}
-    _append(graph, graph.output[0].name, parts, numbers)
-
-
 def _prepend_cut(graph: Any, width: int, longest: float) -> None:
     """Cut the rows that a graph takes: multiply each by min(1, longest / its length)."""
     from onnx import helper
@@ -348,33 +258,29 @@ def _prepend_cut(graph: Any, width: int, longest: float) -> None:
     graph.node.extend([*nodes, *own])
 
 
-def _append(graph: Any, output: str, parts: Parts, numbers: dict[str, list[float]]) -> None:
-    """Put nodes, each on what the one before it gives, between a graph and its output."""
+def _append(graph: Any, *parts: Part) -> None:
+    """Put nodes, each on what the one before it gives, between a graph and its last output."""
     from onnx import helper
 
+    output = graph.output[-1].name
+    last = f"{output}_bare"
     for node in graph.node:
-        names = [f"{output}_bare" if name == output else name for name in node.output]
+        names = [last if name == output else name for name in node.output]
         del node.output[:]
         node.output.extend(names)
-    for name, values in numbers.items():
-        tensor = helper.make_tensor(name, _ONNX_FLOAT, [len(values)], values)
-        graph.initializer.append(tensor)
-    last = f"{output}_bare"
-    for place, (kind, others, more) in enumerate(parts):
+    for place, (kind, numbers, more) in enumerate(parts):
         name = output if place == len(parts) - 1 else f"{output}_{kind}"
-        graph.node.append(helper.make_node(kind, [last, *others], [name], **more))
+        given = [last, f"{output}_{kind}_by"] if numbers else [last]
+        if numbers:
+            tensor = helper.make_tensor(given[1], _ONNX_FLOAT, [len(numbers)], numbers)
+            graph.initializer.append(tensor)
+        graph.node.append(helper.make_node(kind, given, [name], **more))
         last = name
 
 
 def _filled(plain: Any, model: Any, **more: Any) -> Any:
     """Return an unfitted scikit-learn model with the coefficients of a fitted one."""
-    plain.coef_ = model.coef_.copy()
-    plain.intercept_ = np.copy(model.intercept_)
-    if np.ndim(model.intercept_) == 0:
-        plain.intercept_ = float(model.intercept_)
-    plain.n_features_in_ = model.n_features_in_
-    if hasattr(model, "feature_names_in_"):
-        plain.feature_names_in_ = model.feature_names_in_
-    for name, value in more.items():
-        setattr(plain, name, value)
+    names = ("coef_", "intercept_", "n_features_in_", "feature_names_in_")
+    own = {name: getattr(model, name) for name in names if hasattr(model, name)}
+    vars(plain).update(copy.deepcopy(own), **more)
     return plain

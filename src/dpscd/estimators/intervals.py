@@ -30,7 +30,6 @@ _NORMAL = NormalDist()
 # Records must be able to have slopes up to this before they are capped, where 1 is the largest.
 _SLOPE = 0.7
 
-
 # Columns of a printed summary, and how they are written.
 _SHOWN = ("estimate", "std_error", "z", "p_value", "low", "high")
 _FORMS = (".4g", ".4g", ".3f", ".3f", ".4g", ".4g")
@@ -130,10 +129,7 @@ class Intervals:
     def plot(self, ax: Any = None) -> Any:
         """Draw the intervals of all terms but the intercept; return the Axes.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure if left out. Needs the extra ``dpscd[plot]``.
+        Needs the extra ``dpscd[plot]``. Without `ax` it is a new figure.
         """
         from dpscd.estimators.plots import plot_intervals
 
@@ -183,10 +179,7 @@ class WithIntervals:
     ) -> Intervals:
         """Return estimates, standard errors, z, p-values and intervals; it prints as a table.
 
-        Parameters
-        ----------
-        alpha, reference
-            As of :meth:`conf_int`.
+        `alpha` and `reference` are as of :meth:`conf_int`.
         """
         check_fitted(self)
         return intervals_of(self, self._terms(reference), alpha)

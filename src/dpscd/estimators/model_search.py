@@ -122,8 +122,6 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         As of scikit-learn's GridSearchCV: every combination is tried with each candidate.
     delta : float or 'auto'
         Of the whole search. 'auto' is min(1e-5, 1 / (10 n)).
-    relation : {'zero-out', 'replace-one', 'add-remove'}
-        Which data sets are neighbours.
     metric : str, default='auto'
         What is compared: 'accuracy', 'auc', 'log_loss' or 'brier' of classifiers; 'mae', 'mse'
         or 'r2' of regressions; or scikit-learn's name of one. 'auto' is the first of them.
@@ -134,12 +132,8 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
     mean_runs : float or 'auto'
         Runs on average. More runs see more candidates and leave less epsilon to each. 'auto' is
         twice the number of candidates: two of three searches then draw the best one.
-    n : int, optional
-        Declared number of records, required with 'add-remove' and refused otherwise.
-    ledger, dataset : path and str, optional
-        The budget that is charged, once for the whole search.
-    random_state : int, SecretSeed, RandomState, Generator or None
-        As of the estimators.
+    relation, n, ledger, dataset, random_state
+        As of the estimators; the budget is charged once, for the whole search.
 
     Attributes
     ----------
@@ -197,11 +191,11 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : path, list of paths, table or array
-            The records: for TableModels whatever they are fitted on, else rows.
+            For TableModels whatever they are fitted on, else rows.
         y : array-like, optional
-            Their labels, where a table does not have them.
+            The labels, where a table does not have them.
         groups : array-like, optional
-            Whose record each is: persons are protected then, and stay in one part.
+            Group label of each row: persons are protected then, and stay in one part.
 
         Returns
         -------
@@ -245,12 +239,9 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         return PrivacyTarget(float(self.epsilon), delta_of(self.delta, n), relation), n
 
     def price(self, n: int) -> SearchPrice:
-        """Return what the search would cost, from public numbers alone; it prints as advice.
+        """Return what a search of `n` records, or persons, would cost; it prints as advice.
 
-        Parameters
-        ----------
-        n : int
-            Public number of records, or of persons.
+        Only public numbers are used.
         """
         count = len(made_candidates(self.candidates, self.param_grid))
         check("n", n, integer())
@@ -338,13 +329,7 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         return float(self.best_estimator_.score(X, y))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model that was chosen to a JSON file; read it with :func:`dpscd.load`.
-
-        Parameters
-        ----------
-        path : path
-            The file, replaced if it exists.
-        """
+        """Write the model that was chosen to a JSON file; read it with :func:`dpscd.load`."""
         check_fitted(self)
         self.best_estimator_.save(path)
 

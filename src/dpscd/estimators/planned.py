@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 USUAL = (0.1, 0.5, 1.0, 2.0, 4.0)
 
 # From here on correlated columns, rare levels or a rare class are likely to be below what is
-# seen: at 16 % (41,188 records of bank marketing, 75 features, epsilon 1) 63 of 66 terms were
-# refused, at 2 % none of those that have records but for 9.
+# seen: at 16 % (bank marketing) 63 of 66 terms were refused, at 2 % 9 of those with records.
 _MUCH = 0.1
 
 # Of a plan's facts, of its main training and of a forecast, in the order of `values`.
@@ -51,7 +50,6 @@ _NUMBERS = (
 _EXPECTED = (
     "relative_noise", "coef_noise", "seconds", "lost", "below_inf", "mostly_noise", "verdict",
 )  # fmt: skip
-
 
 _HEADINGS = ("epsilon", "noise", "lots", "lot size", "epochs", "training")
 
@@ -108,8 +106,6 @@ def plan(
         The table's schema, from which features and target follow.
     epsilon : float or sequence of floats
         Privacy to plan for.
-    delta : float or 'auto'
-        'auto' is min(1e-5, 1/(10 n)).
     classes : int, optional
         Number of classes of the target; 2 unless given.
     regression : bool, default=False
@@ -118,8 +114,8 @@ def plan(
         Share of the largest class, if public: guessing loses no more than the rest.
     inference : bool or 'robust', default=False
         Whether coefficients are to have confidence intervals: how wide they would be.
-    relation : {'zero-out', 'replace-one', 'add-remove'}
-        Which data sets count as neighbours.
+    delta, relation
+        As of the estimators.
 
     Returns
     -------
@@ -134,7 +130,7 @@ def plan(
     >>> [one["expected"]["verdict"] for one in found.values]
     ['next to nothing is lost', 'next to nothing is lost']
     """
-    question = _question(n, d, schema, (classes, regression), delta, relation)
+    question = _question(n, d, schema, classes, regression, delta, relation)
     asked = [float(one) for one in (epsilon if isinstance(epsilon, Iterable) else [epsilon])]
     if largest_class is not None and question.regression:
         raise ParameterError(
@@ -180,6 +176,15 @@ class _Question:
             return f"{count}, {self.d} features, {kind}"
         return (
             f"{self.schema.target.name!r} by {len(self.schema.parts)} columns: {count}, {kind}"
+        )
+
+    @property
+    def preparing(self) -> str:
+        """What the time of training leaves out."""
+        columns = 0 if self.schema is None else len(self.schema.features)
+        return (
+            "training: its time on one core. Reading and first-time compiling: up to "
+            f"{duration(preparing_seconds(self.n, columns))} more."
         )
 
     def target(self, epsilon: float) -> PrivacyTarget:
@@ -229,28 +234,16 @@ class _Question:
         """Return how much finer the features of a fit without noise are."""
         if self.schema is None:
             return Finer()
-        two = (shaped(self.schema, x, self.n) for x in (epsilon, math.inf))
-        parts: Any = ((*one.columns, *one.pairs) for one in two)
-        bins = [[x.bins for x in own] for own in parts]
-        both = zip(*bins, strict=True)
-        widths = [1.0 / (few or 1) - 1.0 / many for few, many in both if many]
+        two: Any = (shaped(self.schema, x, self.n) for x in (epsilon, math.inf))
+        few, many = ([x.bins for x in (*one.columns, *one.pairs)] for one in two)
+        widths = [1.0 / (x or 1) - 1.0 / y for x, y in zip(few, many, strict=True) if y]
         return Finer(self.features(math.inf) - self.features(epsilon), max(widths, default=0.0))
 
 
-def _preparing(question: _Question) -> str:
-    columns = 0 if question.schema is None else len(question.schema.features)
-    return (
-        "training: its time on one core. Reading and first-time compiling: up to "
-        f"{duration(preparing_seconds(question.n, columns))} more."
-    )
-
-
 def _question(
-    n: Any, d: Any, schema: Any, target: tuple[int | None, bool], delta: Any, relation: Any
+    n: Any, d: Any, schema: Any, classes: Any, regression: bool, delta: Any, relation: Any
 ) -> _Question:
     """Return the question, or raise ParameterError."""
-    # `target` is the given number of classes, and whether the target is a number.
-    classes, regression = target
     if n is None:
         raise ParameterError(
             "{n} is missing: how many records, or persons, there will be, about.", n=...
@@ -285,28 +278,24 @@ def _question(
 def _of_predictions(
     question: _Question, epsilons: Sequence[float], largest: float | None
 ) -> Forecasts:
-    targets = [question.target(epsilon) for epsilon in epsilons]
-    plans = [plan_fit(question.facts(target), target) for target in targets]
-    found = [
-        (one, expect(one, largest_class=largest, finer=question.finer(one.target.epsilon)))
-        for one in plans
-    ]
-    rows = [
-        (*_cells(one, more.seconds), lost_words(more.lost, question.regression))
-        for one, more in found
-    ]
-    headings: tuple[str, ...] = (*_HEADINGS, "lost")
+    found: list[tuple[Plan, Forecast]] = []
+    rows: list[list[str]] = []
+    headings = [*_HEADINGS, "lost"]
     if question.schema is not None:  # shapes have more features at a larger epsilon
-        headings = ("epsilon", "features", "noise", *headings[3:], "below inf")
-        below = (lost_words(more.below_inf, question.regression) for _, more in found)
-        rows = [
-            (row[0], str(one.facts.d), row[1], *row[3:], last)
-            for row, (one, _), last in zip(rows, found, below, strict=True)
-        ]
+        headings = ["epsilon", "features", "noise", *_HEADINGS[3:], "lost", "below inf"]
+    for target in [question.target(epsilon) for epsilon in epsilons]:
+        made = plan_fit(question.facts(target), target)
+        more = expect(made, largest_class=largest, finer=question.finer(target.epsilon))
+        row = [*_cells(made, more.seconds), lost_words(more.lost, question.regression)]
+        if question.schema is not None:
+            row[1:3] = [str(made.facts.d), row[1]]
+            row.append(lost_words(more.below_inf, question.regression))
+        found.append((made, more))
+        rows.append(row)
     return Forecasts(
         f"{question.title}; delta {question.delta:.3g}, {question.relation}",
-        headings,
-        tuple(rows),
+        tuple(headings),
+        tuple(map(tuple, rows)),
         _prediction_notes(question, found),
         tuple(
             f"epsilon {one.target.epsilon:g}: the noise is {more.relative_noise:.2g} times as "
@@ -339,7 +328,7 @@ def _prediction_notes(
         "noise: its standard deviation over the largest contribution of a record to a lot. "
         f"lost: {lost} of the same features without noise.",
         f"epsilon inf fits {others}.",
-        _preparing(question),
+        question.preparing,
         *verdicts,
     )
 
@@ -384,7 +373,7 @@ def _of_intervals(
             "width: of the intervals of coefficients, over that without privacy; a forecast "
             "for features with correlations of about 0.3, less where they are unrelated"
             f"{'' if question.regression else classes}.",
-            _preparing(question),
+            question.preparing,
             "weakest: how well the records must determine an effect for it to have an "
             "interval, in percent of unrelated features.",
         ),

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, cast
 
@@ -14,11 +14,11 @@ from sklearn.utils.validation import validate_data
 from dpscd._version import __version__
 from dpscd.errors import DataError, ParameterError
 from dpscd.estimators.base import DPLinearModel
+from dpscd.estimators.evaluation import bounds_of, labels_of, predicted_answers
 from dpscd.estimators.fitting import Charge
 from dpscd.estimators.parameters import check, integer, number
 from dpscd.estimators.sklearn_compat import check_fitted
 from dpscd.estimators.table import TableModel
-from dpscd.estimators.table_answers import schema_chances
 from dpscd.estimators.validation import check_budget, delta_of, quietly
 from dpscd.model.file import write_fit
 from dpscd.model.fit import Fit, numbers_of, run
@@ -27,7 +27,7 @@ from dpscd.privacy.accounting import library_version
 from dpscd.privacy.random import source_for
 from dpscd.privacy.relation import RECORD, PrivacyTarget, Relation, Unit
 from dpscd.records import refusals
-from dpscd.records.labels import ClassLabels, label_column, numbers_in
+from dpscd.records.labels import label_column
 from dpscd.records.opening import codes_of, units_in
 from dpscd.records.refusals import redact_errors, redact_memory_errors
 from dpscd.records.rows import Unread, is_dask, open_rows
@@ -38,7 +38,6 @@ from dpscd.scores.measure import Answers
 from dpscd.scores.registry import METRIC_WORDS, ScoreFacts, metric_called
 
 _LARGEST = 1e4  # epsilon that a card holds
-_CHANGED = "the table changed while it was read; what was charged stays charged."
 
 
 def _view(of: str, says: str) -> Any:
@@ -63,9 +62,8 @@ class PrivateScore:
     >>> from dpscd import DPRidge, private_score
     >>> X, y = [[0.1], [0.2]] * 50, [0, 1] * 50
     >>> model = DPRidge(epsilon=1.0, y_bounds=(0, 1)).fit(X, y)
-    >>> found = private_score(model, X, y, epsilon=0.5, metric="mse")
-    >>> found.metric, found.bound, found.card.epsilon
-    ('mse', 1.0, 0.5)
+    >>> private_score(model, X, y, epsilon=0.5, metric="mse").bound
+    1.0
     """
 
     fit_: Fit
@@ -122,13 +120,7 @@ class PrivateScore:
         return html_table(title, headings=headings, rows=rows, note=note)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the score to a JSON file, which ``dpscd verify`` and ``dpscd report`` read.
-
-        Parameters
-        ----------
-        path : path
-            The file, replaced if it exists.
-        """
+        """Write the score to a JSON file, which ``dpscd verify`` and ``dpscd report`` read."""
         write_fit(self.fit_, path)
 
 
@@ -192,13 +184,10 @@ def private_score(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from dpscd import DPLogisticRegression, private_score
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(-0.5, 0.5, size=(20000, 3))
-    >>> y = X[:, 0] > X[:, 1]
-    >>> model = DPLogisticRegression(classes=[False, True]).fit(X[:15000], y[:15000])
-    >>> found = private_score(model, X[15000:], y[15000:], epsilon=0.5)
+    >>> X, y = [[0.1], [0.2]] * 5000, ["no", "yes"] * 5000
+    >>> model = DPLogisticRegression(classes=["no", "yes"]).fit(X[:8000], y[:8000])
+    >>> found = private_score(model, X[8000:], y[8000:], epsilon=0.5)
     >>> found.low <= found.value <= found.high
     True
     """
@@ -278,7 +267,16 @@ class HeldOut:
     unit: Unit  # what is protected
     bounds: tuple[float, float] | None  # of the target of a regression, in its own unit
     count: int  # records or persons
-    read: Callable[[bool], ScoredRecords]  # reads the cells, with probabilities if asked for
+    opened: Callable[[bool], ScoredRecords] = field(repr=False)
+
+    def read(self, chances: bool) -> ScoredRecords:
+        """Read the cells, with probabilities if asked for.
+
+        Guarantee: neither an error nor a warning of numpy says anything of a value.
+        """
+        with np.errstate(all="ignore"):  # a decision of huge numbers may be none
+            found: ScoredRecords = redact_errors(lambda: self.opened(chances))
+        return found
 
 
 def held_out(model: Any, X: Any, y: Any, groups: Any) -> HeldOut:
@@ -296,8 +294,10 @@ def held_out(model: Any, X: Any, y: Any, groups: Any) -> HeldOut:
     check_fitted(model)
     if is_dask(X, y, groups):
         raise ParameterError("private scores are not available on Dask; use a part in memory.")
-    unit = _unit(model, groups)
-    return (_table if isinstance(model, TableModel) else _arrays)(model, X, y, groups, unit)
+    unit, inner = _unit(model, groups), getattr(model, "estimator_", model)
+    opened = _table if isinstance(model, TableModel) else _arrays
+    count, read = opened(model, X, y, groups)
+    return HeldOut(inner, unit, bounds_of(model), count, read)
 
 
 def _unit(model: Any, groups: Any) -> Unit:
@@ -322,33 +322,23 @@ def _scored(answers: Answers, persons: npt.NDArray[np.int64] | None) -> ScoredRe
     return ScoredRecords(answers, persons, units_in(persons, len(answers.labels)))
 
 
-def _quiet(read: Callable[[bool], ScoredRecords], chances: bool) -> ScoredRecords:
-    """Read records; neither an error nor a warning of numpy says anything of a value."""
-    with np.errstate(all="ignore"):  # a decision of huge numbers may be none
-        found: ScoredRecords = redact_errors(lambda: read(chances))
-    return found
+_Opened = tuple[int, Callable[[bool], ScoredRecords]]
 
 
-def _table(model: Any, table: Any, y: Any, groups: Any, unit: Unit) -> HeldOut:
-    own = unit.person is not None
+def _table(model: Any, table: Any, y: Any, groups: Any) -> _Opened:
+    own = model.schema_.person is not None
     source = open_parsed(table, model.schema_, y, person=own)
     codes = codes_of(groups, source.count)
 
     def read(chances: bool) -> ScoredRecords:
         parsed = source.read()
-        if not own and len(parsed) != source.count:
-            raise DataError(_CHANGED)
-        found = predicted_answers(model, model.estimator_, parsed, parsed.target)
-        if chances and len(parsed):
-            found = found._replace(chances=schema_chances(model, parsed))
-        return _scored(found, parsed.persons if own else codes)
+        answers = predicted_answers(model, parsed, parsed.target, chances=chances)
+        return _scored(answers, parsed.persons if own else codes)
 
-    count = units_in(codes, source.count)
-    bounds = None if model.schema_.target.classes else model.target_bounds_
-    return HeldOut(model.estimator_, unit, bounds, count, lambda x: _quiet(read, x))
+    return units_in(codes, source.count), read
 
 
-def _arrays(model: Any, X: Any, y: Any, groups: Any, unit: Unit) -> HeldOut:
+def _arrays(model: Any, X: Any, y: Any, groups: Any) -> _Opened:
     rows = open_rows(X)
     quietly(validate_data, model, rows.X, reset=False, skip_check_array=True)
     if y is None:
@@ -360,21 +350,11 @@ def _arrays(model: Any, X: Any, y: Any, groups: Any, unit: Unit) -> HeldOut:
 
     def read(chances: bool) -> ScoredRecords:
         found, usable = _finite_rows(rows)
-        labels: Any
-        if hasattr(model, "classes_"):
-            labels = ClassLabels(tuple(model.classes_.tolist())).places(column)
-            labels = np.where(usable, labels, -1)
-        else:
-            labels = np.where(usable, numbers_in(column), np.nan)
-        answers = predicted_answers(model, model, found, labels)
-        if chances and len(labels):
-            answers = answers._replace(chances=model.predict_proba(found))
-        return _scored(answers, codes)
+        unknown = -1 if hasattr(model, "classes_") else np.nan
+        labels = np.where(usable, labels_of(model, column), unknown)
+        return _scored(predicted_answers(model, found, labels, chances=chances), codes)
 
-    count = units_in(codes, rows.count)
-    low, high = getattr(model, "y_bounds", None) or (None, None)
-    bounds = None if low is None or high is None else (float(low), float(high))
-    return HeldOut(model, unit, bounds, count, lambda x: _quiet(read, x))
+    return units_in(codes, rows.count), read
 
 
 def _finite_rows(rows: Unread) -> tuple[Any, Any]:
@@ -393,15 +373,3 @@ def _finite_rows(rows: Unread) -> tuple[Any, Any]:
     usable[np.repeat(np.arange(rows.count), np.diff(found.indptr))[~finite]] = False
     kept = np.where(finite, found.data, found.dtype.type(0))
     return sparse.csr_matrix((kept, found.indices, found.indptr), found.shape), usable
-
-
-def predicted_answers(predictor: Any, model: Any, rows: Any, labels: Any) -> Answers:
-    """Return what is known and predicted; classes as codes, in the estimator's order."""
-    classes = getattr(model, "classes_", None)
-    if not len(labels):
-        return Answers(labels, labels, None if classes is None else np.empty((0, len(classes))))
-    guess = predictor.predict(rows)
-    if classes is not None:
-        order = np.argsort(classes)
-        guess = order[np.searchsorted(classes, guess, sorter=order)]
-    return Answers(labels, guess, None)

@@ -20,6 +20,15 @@ from dpscd.records.stored_rows import StoredRows
 _HIGHEST = 700.0  # exponentials of larger numbers leave the range of doubles
 
 
+def _pair(given: Any) -> tuple[float, float]:
+    """Return two finite numbers, or NaN for whatever else is given."""
+    try:
+        low, high = map(float, given)
+    except (TypeError, ValueError):
+        return math.nan, math.nan
+    return (low, high) if math.isfinite(low) and math.isfinite(high) else (math.nan, math.nan)
+
+
 @parametrised
 class DPLinearRegressor(RegressorMixin, DPLinearModel):
     """What the regressions share: bounds of the labels, and predictions."""
@@ -42,18 +51,10 @@ class DPLinearRegressor(RegressorMixin, DPLinearModel):
         return labels.low, labels.high
 
     def predict(self, X: Any) -> Floats:
-        """Return predicted labels.
+        """Return predicted labels, ``X coef_ + intercept_``.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Records, in the units of the fit.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            ``X coef_ + intercept_``. Rows longer than `longest_row_` are cut to it first, and
-            what comes out is moved into `y_bounds`, unless `clip_predictions` is False.
+        Rows longer than `longest_row_` are cut to it first, and what comes out is moved into
+        `y_bounds`, unless `clip_predictions` is False.
         """
         line = self._linear(X)[:, 0]
         return np.clip(line, *self._range) if self.clip_predictions else line
@@ -75,12 +76,9 @@ class DPLinearRegressor(RegressorMixin, DPLinearModel):
         return np.concatenate([cut_rows(np.asarray(x, dtype=np.float64))[1] for x in blocks])
 
     def _bounds(self) -> tuple[float, float]:
-        try:
-            low, high = map(float, self.y_bounds)  # type: ignore[arg-type] # None is no pair
-            if math.isfinite(low) and math.isfinite(high) and low < high:
-                return low, high
-        except (TypeError, ValueError):
-            pass
+        low, high = _pair(self.y_bounds)
+        if low < high:
+            return low, high
         raise ParameterError(
             "{y_bounds} must be two finite numbers (lowest, highest): the public range of the "
             "labels, known without looking at the data. It is required, because a range read "
@@ -211,21 +209,14 @@ class DPPoissonRegressor(DPLinearRegressor):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Records, one per row. Rows longer than `row_bound` are scaled down to it.
-        y : array-like of shape (n_samples,)
-            Counts.
-        sample_weight : float or array-like of shape (n_samples,), optional
-            How much each record's loss counts; with `groups` as for the other estimators.
-        groups : array-like of shape (n_samples,), optional
-            Whose row each is; then a person with all its rows is what is protected.
+        X, y, sample_weight, groups
+            As for :class:`DPRidge`; the labels are counts.
         exposure : float or array-like of shape (n_samples,), optional
             What each count was taken over: hours, persons, kilometres. 1 if not given.
 
         Returns
         -------
         self
-            The fitted estimator.
         """
         with refusals_noted(self):
             return self._fit(X, y, Given(sample_weight, exposure, groups))
@@ -239,7 +230,9 @@ class DPPoissonRegressor(DPLinearRegressor):
         return super()._opened(X, y, others)
 
     def predict(self, X: Any, exposure: Any = 1.0) -> Floats:
-        """Return expected counts.
+        """Return expected counts over an exposure, ``exposure exp(X coef_ + intercept_)``.
+
+        They stay within `y_bounds`: see `clip_predictions`.
 
         Parameters
         ----------
@@ -247,11 +240,6 @@ class DPPoissonRegressor(DPLinearRegressor):
             Records, in the units of the fit.
         exposure : float or array-like of shape (n_samples,), default=1.0
             What the counts are taken over.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            ``exposure exp(X coef_ + intercept_)``, within `y_bounds`: see `clip_predictions`.
         """
         rates: Floats = np.exp(np.minimum(self._linear(X)[:, 0], _HIGHEST))
         exposures = exposures_of(exposure, len(rates))
@@ -264,12 +252,9 @@ class DPPoissonRegressor(DPLinearRegressor):
     def _exposures(self) -> tuple[float, float]:
         if self.exposure_bounds is None:
             return 1.0, 1.0
-        try:
-            low, high = (float(bound) for bound in self.exposure_bounds)
-            if 0.0 < low <= high < math.inf:
-                return low, high
-        except (TypeError, ValueError):
-            pass
+        low, high = _pair(self.exposure_bounds)
+        if 0.0 < low <= high:
+            return low, high
         raise ParameterError(
             f"exposure_bounds={self.exposure_bounds!r} must be two positive finite numbers "
             "(lowest, highest): the public range of the exposures."

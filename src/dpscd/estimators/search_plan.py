@@ -150,10 +150,7 @@ def _facts(number: int, candidate: Any, relation: str) -> Common:
         shared = target.name, schema.person, schema.layout, tuple(target.classes)
         return Common(*shared, bounds, chances)
     if not inner.kind.classifies:
-        low, high = inner.y_bounds or (None, None)
-        if low is None or high is None:
-            raise ParameterError(f"{name} has no y_bounds.")
-        return Common(None, None, None, (), (float(low), float(high)), chances)
+        return Common(None, None, None, (), inner._bounds(), chances)
     if inner.classes is None:
         raise ParameterError(
             f"{name} has classes=None: its labels would be read before they are paid for; give "

@@ -1,16 +1,16 @@
 """A private model of a table: schema, bounds, features and estimator in one."""
 
 import os
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.base import clone
 
 from dpscd.errors import ParameterError
 from dpscd.estimators.base import DPLinearModel
-from dpscd.estimators.classification import DPLinearClassifier
 from dpscd.estimators.registry import MODELS, usual_kind
 from dpscd.estimators.sklearn_compat import check_fitted, refusals_noted, warn_of_split_groups
 from dpscd.estimators.table_answers import TableAnswers
@@ -82,14 +82,7 @@ class TableModel(TableAnswers):
     def set_params(self, **params: Any) -> Self:
         """Set parameters; those of the estimator as ``estimator__lam`` and so on.
 
-        Parameters
-        ----------
-        **params
-            New values. An estimator that was not given is the usual one of the schema.
-
-        Returns
-        -------
-        self
+        An estimator that was not given is the usual one of the schema.
         """
         own = params.get("estimator", self.estimator)
         if own is None and any(name.startswith("estimator__") for name in params):
@@ -191,10 +184,7 @@ class TableModel(TableAnswers):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model with its schema to a JSON file, for :func:`dpscd.load`.
 
-        Parameters
-        ----------
-        path : path
-            The file, replaced if it exists.
+        A file that exists is replaced.
         """
         check_fitted(self)
         fit = self.estimator_._written()
@@ -220,53 +210,59 @@ class TableModel(TableAnswers):
 
     def _unfitted(self, schema: Schema) -> DPLinearModel:
         """Return a fresh estimator with the schema's classes or bounds."""
-        model: DPLinearModel = clone(self._given(schema))
-        if getattr(model, "exposure_bounds", None) is not None:
-            raise ParameterError(
-                "exposure_bounds is for arrays: a table's schema has exposure under [target]."
-            )
-        if isinstance(model, DPLinearClassifier) != bool(schema.target.classes):
-            kind = "classes" if schema.target.classes else "bounds, not classes"
-            raise ParameterError(
-                f"{type(model).__name__} does not go with target {schema.target.name!r}, "
-                f"which has {kind}."
-            )
-        _check_against(schema.target, model)
-        if not isinstance(model, DPLinearClassifier):
-            bounds = schema.target.bounds
-            if isinstance(bounds, str) and model.kind.task == "counts":
-                raise ParameterError(
-                    f"target {schema.target.name!r} has counts: their bounds must be declared, "
-                    "not private."
-                )
-            if schema.target.transform and model.kind.task == "counts":
-                raise ParameterError(
-                    f"target {schema.target.name!r} has counts, which are trained as they are: "
-                    "take transform away, or take DPRidge."
-                )
-            if schema.target.exposure is not None:
-                if model.kind.task != "counts":
-                    raise ParameterError(
-                        f"target {schema.target.name!r} has an exposure, which is for counts: "
-                        "take DPPoissonRegressor."
-                    )
-                model.set_params(exposure_bounds=schema.target.exposure_bounds)
-            own = (-1.0, 1.0) if isinstance(bounds, str) else trained_bounds(schema.target)
-            model.set_params(y_bounds=own)
-            return model
-        weights = model.class_weight
-        if isinstance(weights, dict):
-            number = {text: place for place, text in enumerate(schema.target.classes)}
-            foreign = sorted(str(label) for label in weights if str(label) not in number)
-            if foreign:
-                raise ParameterError(
-                    f"class_weight has a weight for {foreign[0]}, which is not one of the "
-                    "schema's classes."
-                )
-            weights = {number[str(label)]: weight for label, weight in weights.items()}
-        classes = list(range(len(schema.target.classes)))
-        model.set_params(classes=classes, class_weight=weights)
-        return model
+        model: Any = clone(self._given(schema))
+        target, kind = schema.target, model.kind
+        counts, named = kind.task == "counts", f"target {target.name!r}"
+        has = "classes" if target.classes else "bounds, not classes"
+        for wrong, words in (
+            (
+                getattr(model, "exposure_bounds", None) is not None,
+                "exposure_bounds is for arrays: a table's schema has exposure under [target].",
+            ),
+            (
+                kind.classifies != bool(target.classes),
+                f"{type(model).__name__} does not go with {named}, which has {has}.",
+            ),
+            (
+                counts and target.private_bounds,
+                f"{named} has counts: their bounds must be declared, not private.",
+            ),
+            (
+                counts and target.transform,
+                f"{named} has counts, which are trained as they are: take transform away, or "
+                "take DPRidge.",
+            ),
+            (
+                target.exposure is not None and not counts,
+                f"{named} has an exposure, which is for counts: take DPPoissonRegressor.",
+            ),
+        ):
+            if wrong:
+                raise ParameterError(words)
+        _check_against(target, model)
+        if target.classes:
+            weights = _numbered(model.class_weight, target.classes)
+            model.set_params(classes=list(range(len(target.classes))), class_weight=weights)
+            return cast("DPLinearModel", model)
+        if target.exposure is not None:
+            model.set_params(exposure_bounds=target.exposure_bounds)
+        own = (-1.0, 1.0) if target.private_bounds else trained_bounds(target)
+        model.set_params(y_bounds=own)
+        return cast("DPLinearModel", model)
+
+
+def _numbered(weights: Any, classes: Sequence[str]) -> Any:
+    """Return weights of classes by their places in the schema."""
+    if not isinstance(weights, dict):
+        return weights  # None, or refused by the estimator
+    place = {text: number for number, text in enumerate(classes)}
+    foreign = sorted(str(label) for label in weights if str(label) not in place)
+    if foreign:
+        raise ParameterError(
+            f"class_weight has a weight for {foreign[0]}, which is not one of the schema's "
+            "classes."
+        )
+    return {place[str(label)]: weight for label, weight in weights.items()}
 
 
 def _check_against(target: Target, model: Any) -> None:

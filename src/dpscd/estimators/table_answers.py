@@ -17,7 +17,6 @@ from dpscd.estimators.intervals import Terms, WithIntervals
 from dpscd.estimators.registry import usual_kind
 from dpscd.estimators.shapes import column_shapes, table_terms
 from dpscd.estimators.sklearn_compat import check_fitted
-from dpscd.estimators.validation import KnownParameters
 from dpscd.model.card import PrivacyCard
 from dpscd.model.fit import Fit
 from dpscd.preprocessing.column_features import width_of
@@ -39,19 +38,12 @@ def _inner(model: Any) -> Any:
     return found
 
 
-def _has(method: str, words: str) -> Callable[[Any], bool]:
+def _has(method: str) -> Callable[[Any], bool]:
     """Return a check for scikit-learn: whether the estimator of a model has this method."""
-
-    def check(model: Any) -> bool:
-        estimator = _inner(model)
-        if not hasattr(estimator, method):
-            raise AttributeError(f"{type(estimator).__name__} has no {words}.")
-        return True
-
-    return check
+    return lambda model: bool(getattr(_inner(model), method))  # raises AttributeError
 
 
-class TableAnswers(KnownParameters, WithIntervals, TransformerMixin, BaseEstimator):
+class TableAnswers(WithIntervals, TransformerMixin, BaseEstimator):
     """Views of a fitted model of a table, under the names of scikit-learn."""
 
     schema: Any
@@ -112,32 +104,18 @@ class TableAnswers(KnownParameters, WithIntervals, TransformerMixin, BaseEstimat
     def transform(self, X: Any) -> Any:
         """Return the features of every record, which predictions are made from.
 
-        Parameters
-        ----------
-        X : path, list of paths or DataFrame
-            Records; the target may be absent.
-
-        Returns
-        -------
-        array or CSR matrix of float32, or what ``set_output`` asks for
-            As in training, but for levels that the released moments did not show: in their
-            place stands the column's released average.
+        They are an array or CSR matrix of float32, or what ``set_output`` asks for: as in
+        training, but for levels that the released moments did not show, in whose place stands
+        the column's released average. The table may lack the target.
         """
         return self._features(X)
 
     def predict(self, table: Any) -> npt.NDArray[Any]:
         """Return the predicted class, or number, of every record.
 
-        Parameters
-        ----------
-        table : path, list of paths or DataFrame
-            Records; the target may be absent.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            Of counts over exposures, those expected over the exposure of each record; over the
-            middle of the exposure's bounds where it is missing.
+        `table` is a path, a list of paths or a DataFrame, and may lack the target. Of counts
+        over exposures, those are returned that are expected over the exposure of each record;
+        over the middle of the exposure's bounds where it is missing.
         """
         model, target = self._nameless(), self.schema_.target
         over: dict[str, Any] = {}
@@ -148,19 +126,19 @@ class TableAnswers(KnownParameters, WithIntervals, TransformerMixin, BaseEstimat
         inside = bool(getattr(model, "clip_predictions", False))
         return from_trained(target, found, inside=inside)
 
-    @available_if(_has("predict_proba", "probabilities"))
+    @available_if(_has("predict_proba"))
     def predict_proba(self, table: Any) -> Floats:
         """Return the probability of each class, in the order of `classes_`."""
         return schema_chances(self, table)[:, self._order()]
 
-    @available_if(_has("predict_proba", "probabilities"))
+    @available_if(_has("predict_proba"))
     def predict_log_proba(self, table: Any) -> Floats:
         """Return the logarithm of the probability of each class, as `predict_proba`."""
         model = self._nameless()
         found: Floats = model.predict_log_proba(self._features(table))[:, self._order()]
         return found
 
-    @available_if(_has("decision_function", "decision function"))
+    @available_if(_has("decision_function"))
     def decision_function(self, table: Any) -> Floats:
         """Return the decisions: of two classes for the second, of more one column each."""
         found: Floats = self._nameless().decision_function(self._features(table))
@@ -171,19 +149,8 @@ class TableAnswers(KnownParameters, WithIntervals, TransformerMixin, BaseEstimat
     def score(self, table: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return accuracy, or R2 of a regression: not private, keep it to yourself.
 
-        Parameters
-        ----------
-        table : path, list of paths or DataFrame
-            Records with their target. Those whose target is missing or not one of the classes
-            are left out.
-        y : array-like, optional
-            The target, when a table in memory does not have it.
-        sample_weight : array-like, optional
-            Weights of the records.
-
-        Returns
-        -------
-        float
+        Records whose target is missing or not one of the classes are left out. `y` is the
+        target, where a table in memory does not have it.
         """
         from sklearn.metrics import accuracy_score, r2_score  # not needed to load a model
 
@@ -207,29 +174,26 @@ class TableAnswers(KnownParameters, WithIntervals, TransformerMixin, BaseEstimat
         Returns
         -------
         DataFrame
-            One row per column and value: `column`, `value`, `effect` on the prediction (on the
-            log-odds of a logistic regression of two classes, on the score of each class of
-            several) relative to the column's average, and `band`: an estimate of two standard
-            deviations over repeated fits of the same records, NaN where it cannot be told.
-            `bound` is a proved upper limit for two standard deviations of the noise, unless the
-            rows of a lot are nearly parallel: of ridge regression without rescaling and without
-            monotone columns, else NaN. `clear` says that the effect is larger than the band
-            and chance in the records explain, that it is at least 5 % of the largest, and that
-            at least 0.5 % of the records have the value, as far as released means tell. With
-            more than two classes also `class`.
-            Numbers are shown at their knots, the middle of their intervals, or at their
-            bounds. The column whose effects are the clearest comes first. A pair is a column
-            called "a x b", with a row for every value of a and every one of b, which stands in
-            `other`; it is there if the schema has pairs. Shown is what the pair adds to the
-            effects of a and of b.
+            One row per column and value, the column with the clearest effects first: `column`,
+            `value` (a number's knots, bounds, or middles of intervals), `effect` on the
+            prediction (the log-odds of two classes, the score of each of several, then named
+            in `class`) relative to the column's average, and `band`: an estimate of two
+            standard deviations over repeated fits of the same records, NaN where it cannot be
+            told. `bound` is a proved upper limit for two standard deviations of the noise,
+            unless the rows of a lot are nearly parallel: of ridge regression without rescaling
+            and without monotone columns, else NaN. `clear` says that the effect is larger than
+            the band and chance in the records explain, that it is at least 5 % of the largest,
+            and that at least 0.5 % of the records have the value, as far as released means
+            tell. A pair is a column "a x b", with a row for every value of a and every one of
+            b, in `other`: what it adds to the effects of a and of b.
 
         Notes
         -----
         Computed from the released model alone: nothing is spent, and the average is a
-        released one where means were released. Where the schema normalises rows, what a column
-        does depends on the rest of the record; shown is what it does before that. Bands of
-        monotone columns are wider, docs/proofs/noise_band.md says why. What bands assume, and
-        where they err: docs/proofs/spread.md.
+        released one where means were released. Where the schema normalises rows, shown is what
+        a column does before that. Bands of monotone columns are wider
+        (docs/proofs/noise_band.md). What bands assume, and where they err:
+        docs/proofs/spread.md.
         """
         check_fitted(self)
         return column_shapes(self.schema_, self.bounds_, self.estimator_, self._means())
@@ -247,12 +211,8 @@ class TableAnswers(KnownParameters, WithIntervals, TransformerMixin, BaseEstimat
         ax : matplotlib Axes, optional
             Where to draw one column; a new figure if left out.
         label : optional
-            The class to draw, of a model with more than two. All of them if left out; of a
+            The class to draw, of a model with more than two: all of them if left out, of a
             pair the one with the largest effect.
-
-        Returns
-        -------
-        matplotlib Axes, or an array of Axes for a grid
         """
         from dpscd.estimators.plots import plot_effects
 

@@ -6,8 +6,6 @@ gone when the new one is raised.
 """
 
 import contextlib
-import difflib
-import inspect
 import math
 import os
 import re
@@ -15,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -286,44 +284,3 @@ def warn_of_target(target: PrivacyTarget, n: int, width: int) -> None:
         )
     if words := noise_warning(n, width, target):
         warn_user(words, UtilityWarning)
-
-
-# What other libraries have, and what it is here.
-_HERE = {
-    "C": ("lam", "the strength of the penalty is lam = 1 / (C n)"),
-    "alpha": ("lam", "the strength of the penalty is lam"),
-    "batch_size": ("lot_size", "the records of a step are lot_size"),
-    "data_norm": ("row_bound", "the longest row is row_bound"),
-    "eps": ("epsilon", "it is called epsilon"),
-    "max_grad_norm": ("travel", "what a record may add in all is travel"),
-    "max_iter": ("epochs", "how often records are used is epochs"),
-    "noise_multiplier": ("epsilon", "the noise is planned from epsilon"),
-    "seed": ("random_state", "it is called random_state"),
-}
-
-
-class KnownParameters:
-    """What is constructed with its own parameters only; of others it says which was meant."""
-
-    def __new__(cls, *args: Any, **given: Any) -> Self:
-        """Return an instance, or raise TypeError for the first parameter not known."""
-        del args
-        known = [*inspect.signature(cls.__init__).parameters][1:]
-        for name in given:
-            if name not in known:
-                raise TypeError(
-                    f"{cls.__name__} has no parameter {name!r}: {_hint(name, known)}."
-                )
-        return super().__new__(cls)
-
-
-def _hint(name: str, known: list[str]) -> str:
-    parameter, words = _HERE.get(name, ("", ""))
-    if parameter in known:
-        return words
-    close = difflib.get_close_matches(name, known, n=1)
-    if close:
-        return f"perhaps {close[0]} is meant"
-    if "estimator" in known:
-        return "parameters of the model are those of its estimator, the second argument"
-    return f"it has {', '.join(known)}"
