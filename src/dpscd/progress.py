@@ -1,8 +1,6 @@
 """Progress on stderr: public steps, or a word; never times or counts of records.
 
-A terminal is often recorded. So frames are drawn when steps are done, never by a clock, and
-whether there is a bar follows from public numbers: the shown text is the same for any two
-tables of one plan.
+A terminal is often recorded: the shown text is the same for any two tables of one plan.
 """
 
 import sys
@@ -42,16 +40,16 @@ def step_bar(
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress
 
-    columns = (what, BarColumn(), MofNCompleteColumn(), "steps")
-    console = Console(stderr=True)
     _shown = True
     try:
-        # What the program prints meanwhile stays where it was sent.
         with Progress(
-            *columns,
-            console=console,
-            auto_refresh=False,
-            redirect_stdout=False,
+            what,
+            BarColumn(),
+            MofNCompleteColumn(),
+            "steps",
+            console=Console(stderr=True),
+            auto_refresh=False,  # frames are drawn when steps are done, never by a clock
+            redirect_stdout=False,  # what the program prints meanwhile stays where it was sent
             redirect_stderr=False,
         ) as bar:
             task = bar.add_task(what, total=steps)

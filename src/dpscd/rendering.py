@@ -14,7 +14,7 @@ from shlex import quote
 from textwrap import indent
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 _FOLDER = Path(__file__).with_name("templates")
 _MARKS = re.compile(r"[\\`*{}\[\]<>#|$~&!]|(?<!\w)_|_(?!\w)")
@@ -46,10 +46,22 @@ def rendered(template: str, **values: Any) -> str:
     return _environment(template.split(".")[-2]).get_template(template).render(values)
 
 
+def filled(text: str, **values: Any) -> str:
+    """Return a text with its values; what is made of it is escaped where it is put."""
+    return _compiled(text).render(values)
+
+
+@cache
+def _compiled(text: str) -> Template:
+    return _environment("text").from_string(text)
+
+
 @cache
 def _environment(kind: str) -> Environment:
-    """Return the environment of templates with this ending: html, md, yaml or json."""
-    escape = {"html": _printable, "md": _markdown, "yaml": _markdown, "json": _json}[kind]
+    """Return the environment of templates with this ending: html, md, yaml, json or text."""
+    escape = {
+        "html": _printable, "md": _markdown, "yaml": _markdown, "json": _json, "text": None
+    }[kind]  # fmt: skip
     found = Environment(
         loader=FileSystemLoader(_FOLDER),
         autoescape=kind == "html",  # noqa: S701 - the others are escaped by `finalize`

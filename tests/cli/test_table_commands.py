@@ -114,14 +114,6 @@ def test_a_seed_is_not_charged_unless_it_is_secret():
     assert "goes with --seed" in refusal(*words, "--seed-is-secret")
 
 
-def test_fit_tells_times_only_when_asked_to():
-    assert call(*FIT).stdout.endswith("features.\nWrote m.json\n")
-    told = call(*FIT, "--timings").stdout
-    assert "trained in" in told
-    assert "no guarantee covers" in told
-    assert answer(*FIT, "--timings")["seconds"] > 0.0
-
-
 def test_fit_warns_of_what_weakens_the_guarantee():
     marked = SCHEMA.replace("bounds = [0, 100]", "bounds = [0, 100]\nread_from_data = true")
     Path("s.toml").write_text(marked)
@@ -221,7 +213,7 @@ def test_ctrl_c_ends_with_130_and_no_file(failing):
     assert not Path("m.json").exists()
     state = Ledger("b.db").show("people")
     assert (state.reserved, state.committed) == (1, 0)
-    assert "no model was written" in call(*FIT, code=130).stderr
+    assert "no file was written" in call(*FIT, code=130).stderr
 
 
 def test_a_bug_shows_no_value_unless_asked_to(failing, monkeypatch):

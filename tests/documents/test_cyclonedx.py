@@ -8,7 +8,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 from exported import MODELS, examined
 
 from dpscd._version import __version__
-from dpscd.documents.evaluation import Evaluation, Measure
+from dpscd.documents.added import Evaluation, Measure
 from dpscd.documents.write import bill_of_materials
 
 SCHEMA = JsonStrictValidator(SchemaVersion.V1_6)

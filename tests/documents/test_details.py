@@ -5,7 +5,7 @@ import tomllib
 import pytest
 from exported import DETAILS
 
-from dpscd.documents.details import fields, missing_everything, read_details, template
+from dpscd.documents.added import fields, missing_everything, read_details, template
 from dpscd.errors import ParameterError
 
 

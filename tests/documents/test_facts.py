@@ -8,7 +8,7 @@ import yaml
 from exported import DETAILS, MODELS, examined
 from markdown_it import MarkdownIt
 
-from dpscd.documents.details import read_details
+from dpscd.documents.added import read_details
 from dpscd.documents.facts import best_guess, chance, describe, odds, percent, strength
 from dpscd.documents.write import bill_of_materials, model_card, page, registry_entry
 

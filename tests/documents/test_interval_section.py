@@ -20,7 +20,7 @@ from dpscd import DPRidge
 from dpscd.documents import effects as module
 from dpscd.documents import tradeoff
 from dpscd.documents.described import Described
-from dpscd.documents.effects import Estimate, estimates, reach_of, rescaled
+from dpscd.documents.effects import Estimate, estimates, rescaled
 from dpscd.rendering import number
 
 TITLE = "Effects and how sure they are"
@@ -129,15 +129,13 @@ def estimate(value, half, widest=0.0, term="x"):
 
 
 def test_numbers_are_drawn_for_a_step_that_suits_the_axis():
-    reach = reach_of([estimate(2.0, 0.5), estimate(0.03, 0.01, widest=73.0)])
-    assert reach == pytest.approx(2.5, abs=0.4)
-    found = rescaled(estimate(0.03, 0.01, widest=73.0), reach)
+    found = rescaled(estimate(0.03, 0.01, widest=73.0), 2.5)
     assert found.label == "x, per 10"
     assert (found.value, found.low, found.high) == pytest.approx((0.3, 0.2, 0.4))
     assert rescaled(estimate(0.03, 0.01, widest=500.0), 5.0).label == "x, per 100"
-    assert rescaled(estimate(30.0, 1.0, widest=2.0), reach).label == "x, per 0.01"
+    assert rescaled(estimate(30.0, 1.0, widest=2.0), 2.5).label == "x, per 0.01"
     level = estimate(0.03, 0.01)
-    assert rescaled(level, reach) == level
+    assert rescaled(level, 2.5) == level
 
 
 def test_zero_is_inside_or_outside():

@@ -7,8 +7,7 @@ from markdown_it import MarkdownIt
 from model_files import ridge
 
 from dpscd.documents import described as module
-from dpscd.documents.details import read_details
-from dpscd.documents.evaluation import Evaluation, Measure
+from dpscd.documents.added import Evaluation, Measure, read_details
 from dpscd.documents.write import model_card
 from dpscd.errors import ModelFileError
 

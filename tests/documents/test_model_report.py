@@ -8,6 +8,7 @@ from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from model_files import (
     EVIL,
@@ -27,9 +28,10 @@ from commands import call, refusal
 from dpscd import DPLogisticRegression, Ledger, SecretSeed, load
 from dpscd.documents import tradeoff
 from dpscd.documents.charts import Axis, Chart, bar, stepped
-from dpscd.documents.described import Described, Weight
+from dpscd.documents.described import Described, _effects
 from dpscd.documents.effects import _map
 from dpscd.documents.tradeoff import points
+from dpscd.preprocessing.declarations import Column, Cross
 from dpscd.privacy.relation import Unit
 from dpscd.rendering import number
 from refits import with_numbers
@@ -192,9 +194,9 @@ def test_hostile_names_stay_text(tmp_path):
 )
 def test_a_bar_ends_with_the_axis_and_says_so(low, high, cut):
     found = bar(("", "x"), 0.25, (low, high), ("", "", ""), 1.0, clear=True)
-    assert found.cut == cut
-    assert found.place == 62.25
-    assert all(1.0 <= end <= 99.0 for end in (found.low, found.high))
+    assert found["cut"] == cut
+    assert found["place"] == 62.25
+    assert all(1.0 <= found[end] <= 99.0 for end in ("low", "high"))
 
 
 def test_a_chart_lies_within_its_axes():
@@ -366,16 +368,19 @@ def test_pairs_of_normalised_rows_are_coefficients():
     assert "member=true x age" in Checker(page).words
 
 
-def test_a_map_leaves_values_that_are_not_known_empty():
-    effects = [
-        Weight("a x b", "", size, 0.5, False, pair)
-        for size, pair in ((1.0, ("u", "v")), (0.0, ("w", "z")))
-    ]
-    sides = SimpleNamespace(name="a", kind="category"), SimpleNamespace(name="b", kind="number")
-    pair = SimpleNamespace(first=sides[0], second=sides[1])
-    found = _map(SimpleNamespace(column=lambda _: pair), effects)
-    cells = [cell for _, row in found.rows for cell in row]
-    assert [cell and cell.shade for cell in cells] == ["up5", None, None, "down0"]
+def test_a_map_has_the_order_of_the_schema_and_leaves_values_that_are_not_known_empty():
+    a = Column("a", "category", values=("u", "w"))
+    b = Column("b", "number", bounds=(0.0, 10.0))
+    part = Cross(a, b, None)
+    seen = [("w", 10.0, 0.0), ("w", 2.0, 0.5), ("u", 9.0, 1.0)]
+    own = pd.DataFrame(seen, columns=["value", "other", "effect"])
+    own = own.assign(band=0.5, bound=np.nan, clear=False)
+    found = _map(SimpleNamespace(column=lambda _: part), _effects(own, part))
+    assert found["names"] == ("b", "a")  # as there are more values of b
+    assert found["across"] == ["u", "w"]
+    cells = {x: [y and y["shade"] for y in row] for x, row in found["rows"]}
+    assert list(cells) == ["2", "9", "10"]
+    assert cells == {"2": [None, "up2"], "9": ["up5", None], "10": [None, "down0"]}
 
 
 def test_other_epsilons_are_planned_with_all_that_the_model_released():

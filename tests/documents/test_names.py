@@ -9,8 +9,8 @@ from exported import DETAILS
 from markdown_it import MarkdownIt
 from model_files import NOW, SCHEMA, page_of, people, table_model
 
+from dpscd.documents.added import read_details
 from dpscd.documents.described import described
-from dpscd.documents.details import read_details
 from dpscd.documents.write import bill_of_materials, model_card, registry_entry
 
 #: Text of each format that would do harm, or be lost, if it were not escaped.

@@ -14,7 +14,7 @@ from model_files import EVIL, features, ridge
 
 from commands import call, refusal
 from dpscd import DPLogisticRegression, DPRidge, load, private_score, report
-from dpscd.documents.evaluation import Measure, read_about, read_evaluation
+from dpscd.documents.added import Measure, read_about, read_evaluation
 from dpscd.errors import ParameterError
 from dpscd.model.file import fit_to_text
 

@@ -8,7 +8,7 @@ import yaml
 from exported import DETAILS, MODELS, examined
 from jsonschema import Draft202012Validator
 
-from dpscd.documents.details import fields
+from dpscd.documents.added import fields
 from dpscd.documents.write import registry_entry
 from dpscd.errors import ParameterError
 

@@ -1,22 +1,10 @@
 """Records made to be found, and the likelihood ratios that find them.
 
-A canary's row is the longest allowed, along a feature that no other record uses, so canaries
-of one run do not interact. Its step is *saturated*: longer than the clip whatever its dual and
-the shared vector, so it contributes the whole clip whenever it is drawn, which is the worst
-that a record can do. A claim covers every `lam` and every `travel`, so the audit chooses them:
-with a short travel duals stay near zero, and with a large `lam` predictions do. The rows of a
-canary that is a person are all alike; clipped together they contribute the clip.
-
-The adversary knows the records, the code and everything released; only participation, lots
-and duals are hidden. Every release is a sum plus Gaussian noise of a known deviation, given
-earlier ones, and a canary's contribution is known, so its log-likelihood ratio of present to
-absent is known too. Only numbers that no other canary moves are used: canaries of one fit are
-then independent trials. Numbers that all share (the mean of labels, their spread, the constant
-column) would add little to each and make them dependent.
-
-A likelihood ratio is the best attack on a mechanism that is as it claims to be. Noise missing
-from a part shows little in the whole and much in an attack on that part, so releases and their
-parts are also attacked one by one.
+A canary's row is the longest allowed, along a feature of its own, and its step is *saturated*:
+it contributes the whole clip whenever it is drawn. Given earlier answers every release is a sum
+plus Gaussian noise, and a canary's contribution is known, so the log-likelihood ratio of
+present to absent is too. Numbers that all canaries share are not used: canaries of one fit are
+independent trials. Why this is the worst case: docs/understanding/audit.md.
 """
 
 from collections.abc import Iterator

@@ -16,14 +16,13 @@ from typer.core import TyperGroup
 from dpscd._version import __version__
 from dpscd.cli.audit import audit
 from dpscd.cli.budget import budget
-from dpscd.cli.common import DEBUG, Verb, plain_errors, stdout_is_read
+from dpscd.cli.common import DEBUG, Verb, stdout_is_read
 from dpscd.cli.demo import demo, example
 from dpscd.cli.evaluate import evaluate
 from dpscd.cli.export import export, report
 from dpscd.cli.fit import fit
 from dpscd.cli.inspect import inspect
-from dpscd.cli.look import look
-from dpscd.cli.plan import plan
+from dpscd.cli.plan import look, plan
 from dpscd.cli.predict import predict
 from dpscd.cli.schema import schema
 from dpscd.cli.verify import sign, verify
@@ -87,10 +86,9 @@ def _absent(name: str, why: str) -> Any:
     verb = typer.Typer(add_completion=False)
     anything = {"allow_extra_args": True, "ignore_unknown_options": True}
 
-    @verb.command(name, help="Not available here.", context_settings=anything)
+    @verb.command(name, cls=Verb, help="Not available here.", context_settings=anything)
     def refuse() -> None:
-        with plain_errors():
-            raise DpscdError(f"the verb {name!r} {why}")
+        raise DpscdError(f"the verb {name!r} {why}")
 
     return typer.main.get_command(verb)
 

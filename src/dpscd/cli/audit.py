@@ -2,14 +2,13 @@
 
 import sys
 from collections.abc import Iterator
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dpscd.cli.common import in_options, print_json, print_table
-from dpscd.cli.inputs import ALL, AuditedModel
+from dpscd.cli.common import AsJson, Own, in_options, options, print_json, print_table
 from dpscd.errors import DpscdError, ParameterError
+from dpscd.estimators.registry import MODELS
 from dpscd.privacy.relation import Relation
 from dpscd.progress import is_terminal, step_bar
 
@@ -20,53 +19,49 @@ _QUICK = 10_000
 _FEWEST = 40
 #: Share of the trials that each entrance gets: a canary takes longer where it is small.
 _SHARES = {"core": 1.0, "estimator": 0.4, "table": 0.4, "score": 0.05, "search": 0.01}
+_AUDITED = (kind.name for kind in MODELS if kind.task != "counts")
 
 
-class Through(StrEnum):
-    """The entrance of an attack."""
-
-    ALL = "all"
-    CORE = "core"
-    ESTIMATOR = "estimator"
-    TABLE = "table"
-    SCORE = "score"
-    SEARCH = "search"
-
-
-def audit(
-    model: Annotated[AuditedModel, typer.Option(help="Which model to attack.")] = ALL,
-    through: Annotated[
-        Through,
-        typer.Option(
-            help="What to attack: long trainings, fit of the estimators, TableModel.fit, "
-            "scores, searches."
-        ),
-    ] = Through.ALL,
-    epsilon: Annotated[float, typer.Option(help="The epsilon that is claimed.")] = 1.0,
-    delta: Annotated[float, typer.Option(help="The delta that is claimed.")] = 1e-5,
-    relation: Annotated[
-        Relation,
-        typer.Option(help="Neighbouring data sets of long trainings; others have their own."),
-    ] = Relation.ZERO_OUT,
-    person_rows: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Canaries are persons with so many rows each; records if not given, and in "
-            "some cases persons with 5 rows.",
-        ),
-    ] = None,
-    trials: Annotated[
+@options(
+    model=Own(("all", *_AUDITED), "Which model to attack.", default="all"),
+    through=Own(
+        ("all", *_SHARES),
+        "What to attack: long trainings, fit of the estimators, TableModel.fit, scores, "
+        "searches.",
+        default="all",
+    ),
+    epsilon=Own(float, "The epsilon that is claimed.", default=1.0),
+    delta=Own(float, "The delta that is claimed.", default=1e-5),
+    relation=Own(
+        tuple(Relation),
+        "Neighbouring data sets of long trainings; others have their own.",
+        default="zero-out",
+    ),
+    person_rows=Own(
         int,
-        typer.Option(
-            min=100,
-            help="Canaries to observe in long trainings, with and without them each; two "
-            "fifths of them in fits, a twentieth in scores, a hundredth in searches.",
-        ),
-    ] = 100_000,
-    quick: Annotated[bool, typer.Option("--quick", help="10,000 canaries only.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    seed: Annotated[int | None, typer.Option(help="Make the audit repeatable.")] = None,
+        "Canaries are persons with so many rows each; records if not given, and in some cases "
+        "persons with 5 rows.",
+        least=1,
+    ),
+    trials=Own(
+        int,
+        "Canaries to observe in long trainings, with and without them each; two fifths of them "
+        "in fits, a twentieth in scores, a hundredth in searches.",
+        default=100_000,
+        least=100,
+    ),
+    quick=Own(bool, "10,000 canaries only."),
+    seed=Own(int, "Make the audit repeatable."),
+)
+def audit(
+    *,
+    model: str,
+    through: str,
+    trials: int,
+    quick: bool,
+    seed: int | None,
+    as_json: AsJson = False,
+    **claim: Any,
 ) -> None:
     """Attack the private models and bound from below what they leak.
 
@@ -85,19 +80,16 @@ def audit(
 
     wanted = _QUICK if quick else trials
     own = {name: max(_FEWEST, int(share * wanted)) for name, share in _SHARES.items()}
-    entrances = own if through is Through.ALL else [through.value]
     try:
         chosen = [
             (case, own[entrance])
-            for entrance in entrances
-            for case in cases(
-                entrance, epsilon, delta, relation=relation.value, person_rows=person_rows
-            )
-            if model is ALL or case.estimator.kind.name == model.value
+            for entrance in (own if through == "all" else [through])
+            for case in cases(entrance, **claim)
+            if model in ("all", case.estimator.kind.name)
         ]
         if not chosen:
             raise ParameterError(
-                f"--model {model.value}: nothing of it is attacked through {through.value}."
+                f"--model {model}: nothing of it is attacked through {through}."
             )
         results = list(_results(chosen, seed))
     except DpscdError as error:

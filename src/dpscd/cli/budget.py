@@ -10,7 +10,6 @@ from dpscd.cli.common import (
     Verb,
     given_in,
     options,
-    plain_errors,
     print_json,
     print_table,
 )
@@ -28,7 +27,7 @@ budget = typer.Typer(
 
 File = Annotated[str, typer.Argument(help="The ledger's file.", metavar="FILE")]
 Name = Annotated[str, typer.Option(help="Name of the data set.")]
-SomeName = Annotated[str | None, typer.Option(help="Name of the data set.", show_default="all")]
+_SOME = Own(str, "Name of the data set.", "all")
 
 
 @budget.command(cls=Verb)
@@ -68,9 +67,8 @@ def init(
     """
     from dpscd.privacy.ledger import Ledger
 
-    with plain_errors():
-        ledger = Ledger.init(file, dataset, epsilon, delta, **given_in(unit))
-        state = ledger.show(dataset)
+    ledger = Ledger.init(file, dataset, epsilon, delta, **given_in(unit))
+    state = ledger.show(dataset)
     if as_json:
         print_json(state.to_dict())
     else:
@@ -78,16 +76,16 @@ def init(
 
 
 @budget.command(cls=Verb)
-def show(file: File, dataset: SomeName = None, as_json: AsJson = False) -> None:
+@options(dataset=_SOME)
+def show(file: File, *, as_json: AsJson = False, dataset: str | None) -> None:
     """Show what is spent and left, at the budget's delta.
 
     Fits that have not come to their end, or never will, are spent like the others.
 
     Example: dpscd budget show budget.db --dataset adult
     """
-    with plain_errors():
-        ledger, names = _opened(file, dataset)
-        states = [ledger.show(name) for name in names]
+    ledger, names = _opened(file, dataset)
+    states = [ledger.show(name) for name in names]
     if as_json:
         every = [state.to_dict() for state in states]
         print_json(every if dataset is None else every[0])
@@ -96,14 +94,14 @@ def show(file: File, dataset: SomeName = None, as_json: AsJson = False) -> None:
 
 
 @budget.command(cls=Verb)
-def history(file: File, dataset: SomeName = None, as_json: AsJson = False) -> None:
+@options(dataset=_SOME)
+def history(file: File, *, as_json: AsJson = False, dataset: str | None) -> None:
     """List every fit that was charged, in order; unfinished ones are charged too.
 
     Example: dpscd budget history budget.db --dataset adult --json
     """
-    with plain_errors():
-        ledger, names = _opened(file, dataset)
-        fits = [x for name in names for x in ledger.history(name)]
+    ledger, names = _opened(file, dataset)
+    fits = [x for name in names for x in ledger.history(name)]
     fits.sort(key=lambda x: x.id)
     if as_json:
         print_json([x.to_dict() for x in fits])
@@ -127,14 +125,8 @@ def history(file: File, dataset: SomeName = None, as_json: AsJson = False) -> No
 
 
 @budget.command(cls=Verb)
-def verify(
-    file: File,
-    head: Annotated[
-        str | None,
-        typer.Option(help="A head noted earlier, which the ledger must still contain."),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
+@options(head=Own(str, "A head noted earlier, which the ledger must still contain."))
+def verify(file: File, *, as_json: AsJson = False, head: str | None) -> None:
     """Check the file, the chain of hashes and every sum; exit code 1 if one fails.
 
     Note the head elsewhere: with it an old copy or a rewritten file is found too.
@@ -143,8 +135,7 @@ def verify(
     """
     from dpscd.privacy.ledger import Ledger
 
-    with plain_errors():
-        found = Ledger(file).verify(head)
+    found = Ledger(file).verify(head)
     if as_json:
         print_json({"ok": True, "entries": found.entries, "head": found.head})
     else:

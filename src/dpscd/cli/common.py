@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar
 
@@ -37,13 +38,14 @@ _INTERRUPTED = 130
 
 
 class Verb(TyperCommand):
-    """A verb: its errors name parameters as its own options do."""
+    """A verb: it fails in one line, which names parameters as its own options do."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb."""
         global _options
         _options = {one.name: one.opts[0] for one in self.params if one.name}
-        return super().invoke(ctx)
+        with plain_errors():
+            return super().invoke(ctx)
 
 
 # Of the verb that runs, by the names of its parameters.
@@ -68,50 +70,61 @@ def _typed(name: str, value: Any) -> str:
 
 
 class Own(NamedTuple):
-    """An option of a verb that is no parameter."""
+    """An option of a verb that is no parameter of an estimator."""
 
-    type: Any
+    type: Any  # or the values that there are
     words: str
     usual: str | bool = False  # the default in words
     name: str = ""  # or names, unless it is the parameter's, with dashes
     metavar: str | None = None
+    default: Any = None
+    least: float | None = None  # allowed
 
     def annotation(self, name: str) -> Any:
         """Return what Typer needs to know of the option."""
         option = typer.Option(
             *(self.name or f"--{name.replace('_', '-')}").split(),
             help=self.words,
-            show_default=self.usual,
+            show_default=self.usual or self.default is not None,
             metavar=self.metavar,
+            min=self.least,
         )
-        return Annotated[self.type if self.type is bool else self.type | None, option]
+        one = _choice(name, self.type) if isinstance(self.type, tuple) else self.type
+        given = one is bool or self.default is not None
+        return Annotated[one if given else one | None, option]
 
 
 def options(*names: str, **own: Own) -> Callable[[F], F]:
     """Give a verb options: its own, then those of the table of parameters.
 
-    The verb takes them by keyword, by name or as ``**options``; what is not given is None, or
-    False.
+    The verb takes them by keyword, by name or as ``**options``; what is not given is its
+    default, None, or False.
     """
 
     def added(verb: F) -> F:
         signature = inspect.signature(verb, eval_str=True)
         kinds = inspect.Parameter
-        annotations = {name: one.annotation(name) for name, one in own.items()}
-        annotations |= {name: _annotation(TABLE[name]) for name in names}
-        others = [x for x in signature.parameters.values() if x.name not in annotations]
-        stated = [x for x in others if x.kind is not kinds.VAR_KEYWORD]
-        last = [x for x in stated if x.kind is kinds.KEYWORD_ONLY]
-        made = [
-            kinds(
+        made = {
+            name: kinds(
                 name,
                 kinds.KEYWORD_ONLY,
-                default=False if name in own and own[name].type is bool else None,
-                annotation=annotation,
+                default=False if one.type is bool else one.default,
+                annotation=one.annotation(name),
             )
-            for name, annotation in annotations.items()
+            for name, one in own.items()
+        } | {
+            name: kinds(
+                name, kinds.KEYWORD_ONLY, default=None, annotation=_annotation(TABLE[name])
+            )
+            for name in names
+        }
+        stated = [
+            x
+            for x in signature.parameters.values()
+            if x.name not in made and x.kind is not kinds.VAR_KEYWORD
         ]
-        every = [*(x for x in stated if x not in last), *made, *last]
+        last = [x for x in stated if x.kind is kinds.KEYWORD_ONLY]
+        every = [*(x for x in stated if x not in last), *made.values(), *last]
         verb.__signature__ = signature.replace(parameters=every)  # type: ignore[attr-defined]
         verb.__annotations__ = {x.name: x.annotation for x in every} | {"return": None}
         return verb
@@ -131,14 +144,15 @@ def given_in(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _annotation(row: Parameter) -> Any:
     """Return what Typer needs to know of a parameter."""
-    kind, declared, read = row.kind, row.typed, None
+    kind, declared = row.kind, row.typed
     one: Any = kind.type
+    read: Callable[[str], Any] | None = None
     if kind is SWITCH:
         declared = f"{declared}/--no-{declared[2:]}"
     elif kind.values:
-        one = _enum(row.name, {value: value for value in kind.values})
+        one = _choice(row.name, kind.values)
     elif row.default == AUTO:
-        read = _or_auto(kind.type)
+        read = partial(_number_or_auto, kind.type)
     elif kind.type is tuple:
         one = tuple[float, float]
     option = typer.Option(
@@ -152,23 +166,22 @@ def _annotation(row: Parameter) -> Any:
     return Annotated[one | None, option]
 
 
-_enum: Any = StrEnum  # whose members are those of the table
+def _number_or_auto(number: type, text: str) -> Any:
+    return text if text == AUTO else number(text)
 
 
-def _or_auto(number: type) -> Callable[[str], Any]:
-    def read(text: str) -> Any:
-        return text if text == AUTO else number(text)
-
-    return read
+def _choice(name: str, values: Sequence[Any]) -> Any:
+    """Return the type of an option that has one of these values."""
+    members: Any = {value: value for value in values}
+    return StrEnum(name, members)
 
 
 @contextmanager
-def plain_errors(interrupted: str = "Interrupted.") -> Iterator[None]:
+def plain_errors() -> Iterator[None]:
     """Turn failures into one line on stderr; a traceback only with ``--debug``.
 
-    `interrupted` is the message after Ctrl-C. Exit codes: 1 for what the user can mend, 70
-    for a bug, 130 after Ctrl-C. The text of an unexpected error is not shown, because it might
-    hold a value of the data.
+    Exit codes: 1 for what the user can mend, 70 for a bug, 130 after Ctrl-C. The text of an
+    unexpected error is not shown, because it might hold a value of the data.
     """
     code = 1
     try:
@@ -176,7 +189,7 @@ def plain_errors(interrupted: str = "Interrupted.") -> Iterator[None]:
     except typer.Exit:
         raise
     except KeyboardInterrupt:
-        _say(interrupted)
+        _say("Interrupted; no file was written. What was charged to a ledger stays charged.")
         code = _INTERRUPTED
     except DpscdError as error:
         _say(f"error: {in_options(error)}")

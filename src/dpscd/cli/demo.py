@@ -2,23 +2,19 @@
 
 import sys
 import time
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-from dpscd.cli.common import AsJson, plain_errors, print_json, print_table
+from dpscd.cli.common import AsJson, Own, options, print_json, print_table
 
 _EPSILONS = (0.1, 0.5, 1.0, 2.0, float("inf"))
 _HEAD = ("model", "epsilon", "test score", "seconds", "noise")
 
 
-def demo(
-    seed: Annotated[
-        int | None, typer.Option(help="Make the run repeatable; for demonstrations only.")
-    ] = None,
-) -> None:
+@options(seed=Own(int, "Make the run repeatable; for demonstrations only."))
+def demo(*, seed: int | None) -> None:
     """Train three private models on the packaged Adult census table.
 
     Each is trained at several epsilons next to its non-private version. Columns are
@@ -61,14 +57,8 @@ def demo(
     typer.echo(f"\nThe privacy card of {name} at epsilon 1:\n{card}")
 
 
-class ExampleName(StrEnum):
-    """The examples."""
-
-    ADULT = "adult"
-
-
 def example(
-    name: Annotated[ExampleName, typer.Argument(help="Which table.")] = ExampleName.ADULT,
+    name: Annotated[Literal["adult"], typer.Argument(help="Which table.")] = "adult",
     out: Annotated[Path, typer.Option(help="Folder for the files.", file_okay=False)] = Path(),
     as_json: AsJson = False,
 ) -> None:
@@ -78,17 +68,16 @@ def example(
 
     Example: dpscd example adult
     """
-    with plain_errors():
-        from dpscd.atomic import atomic_write
-        from dpscd.data.adult import FILES, packaged
+    from dpscd.atomic import atomic_write
+    from dpscd.data.adult import FILES, packaged
 
-        out.mkdir(parents=True, exist_ok=True)
-        written = []
-        for file in (*(out / part for part in FILES), out / f"{name.value}.toml"):
-            with atomic_write(file, binary=True) as target:
-                target.write(packaged(file.name))
-            written.append(file)
-        if as_json:
-            print_json({"files": [str(file) for file in written]})
-        else:
-            typer.echo(", ".join(str(file) for file in written))
+    out.mkdir(parents=True, exist_ok=True)
+    written = []
+    for file in (*(out / part for part in FILES), out / f"{name}.toml"):
+        with atomic_write(file, binary=True) as target:
+            target.write(packaged(file.name))
+        written.append(file)
+    if as_json:
+        print_json({"files": [str(file) for file in written]})
+    else:
+        typer.echo(", ".join(str(file) for file in written))

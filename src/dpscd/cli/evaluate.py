@@ -4,25 +4,18 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from dpscd.cli.common import (
-    AsJson,
-    Own,
-    given_in,
-    options,
-    plain_errors,
-    print_json,
-    print_table,
-)
+from dpscd.cli.common import AsJson, Own, given_in, options, print_json, print_table
 from dpscd.cli.inputs import (
     BFLOAT16,
     LABELS,
+    Data,
+    Model,
     are_arrays,
-    load_array_model,
-    load_table_model,
+    load_model,
     open_labels,
     open_rows,
 )
@@ -57,8 +50,8 @@ _NOT_PRIVATE = (
     bound=Own(float, "Largest loss of one record, for log_loss, mae and mse: a public number."),
 )
 def evaluate(
-    model: Annotated[Path, typer.Argument(help="The model's file.")],
-    data: Annotated[str, typer.Argument(help="CSV, Parquet or .npy; - reads CSV from a pipe.")],
+    model: Model,
+    data: Data,
     *,
     as_json: AsJson = False,
     labels: list[str] | None,
@@ -76,43 +69,43 @@ def evaluate(
 
     Example: dpscd evaluate model.json test.csv
     """
-    with plain_errors():
-        from dpscd.estimators.evaluation import evaluate as measured
-        from dpscd.progress import waiting
+    from dpscd.estimators.evaluation import evaluate as measured
+    from dpscd.progress import waiting
 
-        asked = given_in(score)
-        if asked and "epsilon" not in asked:
-            raise ParameterError(
-                "--ledger, --dataset, --private-delta, --metric, --level, --bound, --relation "
-                "and --n go with --private-epsilon: they are about the noisy score."
-            )
-        if asked and details:
-            raise ParameterError(
-                "--details is not private; with --private-epsilon take --metric confusion."
-            )
-        found, records = _opened(model, data, labels, bfloat16=bfloat16)
-        if asked:
-            _print_private(found, records, model, asked, as_json=as_json)
-            return
-        with waiting("evaluating"):
-            quality = measured(found, *records)
-        if as_json:
-            print_json({"model_sha256": _digest(model), **quality.to_dict()})
-        else:
-            _print(quality, details=details)
+    asked = given_in(score)
+    if asked and "epsilon" not in asked:
+        raise ParameterError(
+            "--ledger, --dataset, --private-delta, --metric, --level, --bound, --relation "
+            "and --n go with --private-epsilon: they are about the noisy score."
+        )
+    if asked and details:
+        raise ParameterError(
+            "--details is not private; with --private-epsilon take --metric confusion."
+        )
+    found, records = _opened(model, data, labels, bfloat16=bfloat16)
+    if asked:
+        _print_private(found, records, model, asked, as_json=as_json)
+        return
+    with waiting("evaluating"):
+        quality = measured(found, *records)
+    if as_json:
+        print_json({"model_sha256": _digest(model), **quality.to_dict()})
+    else:
+        _print(quality, details=details)
 
 
 def _opened(
     path: Path, data: str, labels: Sequence[str] | None, *, bfloat16: bool
 ) -> tuple[Any, tuple[Any, ...]]:
     """Return the model in a file, and the records with their labels."""
-    if are_arrays([data]):
-        found = load_array_model(path)
-        rows = open_rows([data], bfloat16=bfloat16)
-        return found, (rows, open_labels(labels, len(rows)))
-    if labels or bfloat16:
+    arrays = are_arrays([data])
+    if not arrays and (labels or bfloat16):
         raise ParameterError("--labels and --bfloat16 go with rows in .npy files.")
-    return load_table_model(path), (data,)
+    found = load_model(path, arrays=arrays)
+    if not arrays:
+        return found, (data,)
+    rows = open_rows([data], bfloat16=bfloat16)
+    return found, (rows, open_labels(labels, len(rows)))
 
 
 def _digest(model: Path) -> str:
@@ -123,14 +116,12 @@ def _digest(model: Path) -> str:
 def _print(found: Any, *, details: bool) -> None:
     title, heads = f"{found.records:,} records", ["measure", "value"]
     rows = [[name, f"{value:.4f}"] for name, value in found.metrics.items()]
-    if found.by_person:
-        title = f"{title} of {found.by_person['persons']:,} persons"
-        heads = ["measure", "rows", "persons"]
-        theirs = found.by_person["metrics"]
+    if own := found.by_person:
+        title, heads = f"{title} of {own['persons']:,} persons", ["measure", "rows", "persons"]
         for row in rows:
-            row.append(f"{theirs[row[0]]:.4f}" if row[0] in theirs else "")
+            row.append(_shown(own["metrics"].get(row[0], "")))
     print_table(title, heads, rows, right=range(1, len(heads)))
-    if found.by_person:
+    if own:
         typer.echo("rows: every record counts alike. persons: everybody does, by their mean.")
     if found.tables:
         _print_classes(found.tables, details=details)
@@ -181,54 +172,47 @@ def _print_private(
             "the persons of this model were groups given to fit, which a file does not have: a "
             "noisy score would protect single records. Name their column in the schema."
         )
-    digest = _digest(path) if as_json else None
+    digest = _digest(path)  # as it is when it is scored
     found = private_score(model, *records, **asked)
-    if digest is None:
+    if as_json:
+        fit = found.fit_
+        typer.echo(fit_to_text(replace(fit, plan=fit.plan.noted(model=digest))))
+    else:
         _print_score(found)
-        return
-    fit = found.fit_
-    typer.echo(fit_to_text(replace(fit, plan=fit.plan.noted(model=digest))))
 
 
 def _print_score(found: Any) -> None:
     from dpscd.scores.registry import METRIC_WORDS
 
-    card = found.card
-    name = METRIC_WORDS[found.metric]
-    noun = f"{card.protected.noun}s"
-    count = f"{card.facts.n:,} {noun}"
-    if card.relation.needs_n:
-        count = f"{count} (declared)"
-    if found.classes is None or not isinstance(found.value, list):
-        typer.echo(
-            f"{name} on {count}: {found.value:.4f}; {100 * found.level:g} % interval "
-            f"{found.low:.4f} to {found.high:.4f}, of the noise alone {found.noise_low:.4f} to "
-            f"{found.noise_high:.4f}"
-        )
+    card, level = found.card, f"{100 * found.level:g} % interval"
+    noun, declared = f"{card.protected.noun}s", " (declared)" if card.relation.needs_n else ""
+    title = f"{METRIC_WORDS[found.metric]} on {card.facts.n:,} {noun}{declared}"
+    many = isinstance(found.value, list)
+    if many:
+        heads, rows = _rows(found)
+        print_table(f"{title}, {level}s", heads, rows, right=range(len(heads) - 3, len(heads)))
     else:
-        head, rows = _rows(found)
-        title = f"{name} on {count}, {100 * found.level:g} % intervals"
-        print_table(title, head, rows, right=tuple(range(len(head) - 3, len(head))))
+        typer.echo(
+            f"{title}: {found.value:.4f}; {level} {found.low:.4f} to {found.high:.4f}, of the "
+            f"noise alone {found.noise_low:.4f} to {found.noise_high:.4f}"
+        )
     if found.bound is not None:
         typer.echo(f"The loss of one record is at most {found.bound:.4g}: more counts as this.")
-    which = "These numbers are" if isinstance(found.value, list) else "This number is"
     typer.echo(
-        f"{which} ({card.epsilon:g}, {card.delta:.3g})-differentially private for the test "
-        f"{noun}, relation {card.relation}; asking again costs again."
+        f"{'These numbers are' if many else 'This number is'} ({card.epsilon:g}, "
+        f"{card.delta:.3g})-differentially private for the test {noun}, relation "
+        f"{card.relation}; asking again costs again."
     )
 
 
-def _rows(found: Any) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def _rows(found: Any) -> tuple[list[str], list[list[str]]]:
     """Return the head and rows of a table: one per class, or per pair of classes."""
-    names = [str(label) for label in found.classes]
-    parts = (found.value, found.low, found.high)
-    ends = ("value", "low", "high")
-    if found.metric == "recall":
-        rows = zip(names, *parts, strict=True)
-        return ("class", *ends), [(name, *map(_shown, own)) for name, *own in rows]
-    cells = [
-        (true, said, *(_shown(part[i][j]) for part in parts))
-        for i, true in enumerate(names)
-        for j, said in enumerate(names)
+    import numpy as np
+
+    parts = [np.array(x) for x in (found.value, found.low, found.high)]
+    heads = ["class", "predicted"][: parts[0].ndim]
+    rows = [
+        [*(str(found.classes[k]) for k in place), *(_shown(float(x[place])) for x in parts)]
+        for place in np.ndindex(parts[0].shape)
     ]
-    return ("class", "predicted", *ends), cells
+    return [*heads, "value", "low", "high"], rows

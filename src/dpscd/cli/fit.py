@@ -1,39 +1,24 @@
 """``dpscd fit``: a private model from a table and its schema, or from rows and labels."""
 
 import sys
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from enum import StrEnum
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from dpscd.cli.common import (
-    AsJson,
-    Own,
-    check_writable,
-    given_in,
-    options,
-    plain_errors,
-    print_json,
-)
+from dpscd.cli.common import AsJson, Own, check_writable, given_in, options, print_json
 from dpscd.cli.inputs import BFLOAT16, LABELS, are_arrays, open_labels, open_rows
 from dpscd.errors import ParameterError
 from dpscd.estimators.registry import MODELS, kind_called, usual_kind
-
-_MODELS = ("auto", *(kind.name for kind in MODELS))
-if TYPE_CHECKING:
-    TrainedModel: TypeAlias = StrEnum
-else:
-    TrainedModel = StrEnum("TrainedModel", {name: name for name in _MODELS})
 
 # Options that only one kind of records has.
 _OF_TABLES = ("schema", "person", "max_rows", "person_weight", "dask")
 _OF_ARRAYS = ("labels", "classes", "y_bounds", "row_bound", "bfloat16")
 _MOST_CLASSES = 100_000  # beyond, it is rather a label than a number of them
+_MODELS = ("auto", *(kind.name for kind in MODELS))
 
 
 @options(
@@ -44,7 +29,7 @@ _MOST_CLASSES = 100_000  # beyond, it is rather a label than a number of them
     labels=LABELS,
     classes=Own(str, "Classes of --labels: 10 for 0 to 9, or the labels: cat,dog."),
     bfloat16=BFLOAT16,
-    model=Own(TrainedModel, "auto: logistic for classes, ridge for numbers.", "auto"),
+    model=Own(_MODELS, "auto: logistic for classes, ridge for numbers.", default="auto"),
     inference=Own(
         bool, "For confidence intervals of coefficients; numbers of a table become lines."
     ),
@@ -66,9 +51,6 @@ _MOST_CLASSES = 100_000  # beyond, it is rather a label than a number of them
         str,
         "Train where Parquet files are: the address of a Dask scheduler, or local.",
         "this process",
-    ),
-    timings=Own(
-        bool, "Print how long it took: depends on the records, no guarantee covers it."
     ),
 )  # fmt: skip
 def fit(
@@ -92,51 +74,42 @@ def fit(
 
     Example: dpscd fit patients.csv --schema patients.toml --epsilon 1 --out model.json
     """
-    given, charged = given_in(options), options["ledger"] is not None
-    interrupted = "Interrupted; no model was written."
-    if charged:
-        interrupted += " What was charged to the ledger stays charged."
-    with plain_errors(interrupted):
-        timed, secret = given.pop("timings", False), given.pop("seed_is_secret", False)
-        name = str(given.pop("model", "auto"))
-        if given.pop("robust", False) or "inference" in given:
-            given["inference"] = _intervals(name, robust=options["robust"])
-        records = _records(data, given)
-        check_writable(out)
-        kind = _kind(name, given, classifies=records.classifies)
-        if "class_weight" in given:
-            given["class_weight"] = dict(map(_weight, given["class_weight"]))
-        _refuse_foreign(kind, given)
-        seed = given.get("random_state")
-        given["random_state"] = _random_state(seed, secret=secret, charged=charged)
-        start = time.perf_counter()
-        found = _train(records, kind.estimator(**given))
-        seconds = time.perf_counter() - start if timed else None
-        found.save(out)
-        _print_result(found, out, seconds, as_json=as_json)
+    given = given_in(options)
+    name, robust = str(given.pop("model")), given.pop("robust", False)
+    if robust or "inference" in given:
+        given["inference"] = _intervals(name, robust=robust)
+    secret, arrays = given.pop("seed_is_secret", False), are_arrays(data)
+    where = "files of a table, not with rows in .npy files" if arrays else "rows in .npy files"
+    _refuse(_OF_TABLES if arrays else _OF_ARRAYS, given, "{{{}}} goes with {{}}.", where)
+    classifies, train = _arrays(data, given) if arrays else _table(data, given)
+    check_writable(out)
+    kind = _kind(name, given, classifies=classifies)
+    if "class_weight" in given:
+        given["class_weight"] = dict(map(_weight, given["class_weight"]))
+    foreign = sorted(set(given) - set(kind.estimator().get_params()))
+    _refuse(foreign, given, "{{{}}} is not a parameter of {{}}.", kind.type)
+    charged = options["ledger"] is not None
+    given["random_state"] = _seed(given.get("random_state"), secret=secret, charged=charged)
+    found = _train(train, kind.estimator(**given))
+    found.save(out)
+    _print_result(found, out, as_json=as_json)
+
+
+def _refuse(names: Sequence[str], given: dict[str, Any], text: str, where: str) -> None:
+    """Refuse the first of some options that is given; `text` has its place."""
+    for name in names:
+        if name in given:
+            raise ParameterError(text.format(name), where, **{name: ...})
 
 
 # --- records ----------------------------------------------------------------------------------
 
-
-class _Records(NamedTuple):
-    """Records to train on, none of which is read."""
-
-    classifies: bool
-    train: Callable[[Any], Any]
-
-
-def _records(data: Sequence[str], given: dict[str, Any]) -> _Records:
-    """Return the records of files; what only says where they are is taken from the options."""
-    arrays = are_arrays(data)
-    where = "files of a table, not with rows in .npy files" if arrays else "rows in .npy files"
-    for name in _OF_TABLES if arrays else _OF_ARRAYS:
-        if name in given:
-            raise ParameterError(f"{{{name}}} goes with {{}}.", where, **{name: ...})
-    return _arrays(data, given) if arrays else _table(data, given)
+# Whether their target is a class, and what trains an estimator on records that nobody has read.
+_Records: TypeAlias = tuple[bool, Callable[[Any], Any]]
 
 
 def _arrays(data: Sequence[str], given: dict[str, Any]) -> _Records:
+    """Return the records of .npy files, whose options are taken from those given."""
     if ("classes" in given) == ("y_bounds" in given):
         raise ParameterError(
             "give --classes with the classes of --labels, or --bounds with their lowest and "
@@ -146,7 +119,7 @@ def _arrays(data: Sequence[str], given: dict[str, Any]) -> _Records:
     labels = open_labels(given.pop("labels", None), len(rows))
     if "classes" in given:
         given["classes"] = declared_classes(given["classes"])
-    return _Records("classes" in given, lambda model: model.fit(rows, labels))
+    return "classes" in given, lambda model: model.fit(rows, labels)
 
 
 def declared_classes(text: str) -> list[Any]:
@@ -164,6 +137,7 @@ def declared_classes(text: str) -> list[Any]:
 
 
 def _table(data: Sequence[str], given: dict[str, Any]) -> _Records:
+    """Return the records of a table, whose options are taken from those given."""
     from dpscd.preprocessing.schema import Schema
 
     if "schema" not in given:
@@ -179,13 +153,10 @@ def _table(data: Sequence[str], given: dict[str, Any]) -> _Records:
     def train(estimator: Any) -> Any:
         from dpscd import TableModel
 
-        model = TableModel(known, estimator)
-        if dask is None:
-            return model.fit(data)
-        with _cluster(dask, data) as records:
-            return model.fit(records)
+        with nullcontext(data) if dask is None else _cluster(dask, data) as records:
+            return TableModel(known, estimator).fit(records)
 
-    return _Records(bool(known.target.classes), train)
+    return bool(known.target.classes), train
 
 
 @contextmanager
@@ -225,14 +196,6 @@ def _intervals(name: str, *, robust: bool) -> bool | str:
     return "robust" if robust else True
 
 
-def _refuse_foreign(kind: Any, given: dict[str, Any]) -> None:
-    """Refuse options that the kind of model does not have."""
-    for name in sorted(set(given) - set(kind.estimator().get_params())):
-        raise ParameterError(
-            f"{{{name}}} is not a parameter of {{}}.", kind.type, **{name: ...}
-        )
-
-
 def _weight(text: str) -> tuple[str, float]:
     label, equals, weight = text.rpartition("=")
     try:
@@ -247,7 +210,7 @@ def _weight(text: str) -> tuple[str, float]:
     return label, number
 
 
-def _random_state(seed: int | None, *, secret: bool, charged: bool) -> Any:
+def _seed(seed: int | None, *, secret: bool, charged: bool) -> Any:
     """Return the estimator's random state, or raise ParameterError before reading."""
     from dpscd import SecretSeed
 
@@ -261,14 +224,15 @@ def _random_state(seed: int | None, *, secret: bool, charged: bool) -> Any:
     return SecretSeed(seed) if seed is not None and secret else seed
 
 
-def _train(records: _Records, estimator: Any) -> Any:
+def _train(train: Callable[[Any], Any], estimator: Any) -> Any:
+    """Return what is trained; warnings are lines on stderr."""
     from dpscd import PrivacyWarning, UtilityWarning
 
     estimator.set_params(verbose=int(sys.stderr.isatty()))
     with warnings.catch_warnings(record=True) as caught:
         for kind in (PrivacyWarning, UtilityWarning):
             warnings.simplefilter("always", kind)
-        found = records.train(estimator)
+        found = train(estimator)
     getattr(found, "estimator_", found).set_params(verbose=0)
     for warning in caught:
         if issubclass(warning.category, PrivacyWarning | UtilityWarning):
@@ -279,11 +243,11 @@ def _train(records: _Records, estimator: Any) -> Any:
 # --- what is said -----------------------------------------------------------------------------
 
 
-def _print_result(model: Any, out: Path, seconds: float | None, *, as_json: bool) -> None:
-    """Print public facts of the fit; times only on request."""
+def _print_result(model: Any, out: Path, *, as_json: bool) -> None:
+    """Print public facts of the fit, and no time: it depends on the records."""
     card, inner = model.privacy_, getattr(model, "estimator_", model)
-    unit = card.protected
-    facts = card.facts
+    unit, facts = card.protected, card.facts
+    inference = getattr(inner, "inference", False)
     if as_json:
         values = {
             "model": str(out),
@@ -295,14 +259,10 @@ def _print_result(model: Any, out: Path, seconds: float | None, *, as_json: bool
             "features": facts.d,
             "read_from_data": list(facts.read_from_data),
             "seeded": card.seeded,
+            "unit": unit.text if unit.is_person else None,
+            "inference": inference or None,
         }
-        if unit.is_person:
-            values["unit"] = unit.text
-        if getattr(inner, "inference", False):
-            values["inference"] = inner.inference
-        if seconds is not None:
-            values["seconds"] = round(seconds, 3)
-        print_json(values)
+        print_json({name: value for name, value in values.items() if value is not None})
         return
     claim = (
         f"({card.epsilon:g}, {card.delta:.3g})-differentially private"
@@ -318,22 +278,17 @@ def _print_result(model: Any, out: Path, seconds: float | None, *, as_json: bool
         typer.echo(f"Unit: {unit.text}.")
         _say_level(card)
     if facts.read_from_data:
+        names = ", ".join(map(repr, facts.read_from_data))
         typer.echo(
-            "warning: what the schema says of "
-            f"{', '.join(map(repr, facts.read_from_data))} was read off the records, which "
-            "no guarantee covers.",
+            f"warning: what the schema says of {names} was read off the records, which no "
+            "guarantee covers.",
             err=True,
         )
     if card.seeded:
         typer.echo("warning: seeded; privacy rests on the secrecy of --seed.", err=True)
     typer.echo(f"Wrote {out}")
-    if getattr(inner, "inference", False):
+    if inference:
         typer.echo(f"Intervals: dpscd inspect {out} --intervals")
-    if seconds is not None:
-        typer.echo(
-            f"Read and trained in {seconds:.1f} s. This time depends on the records, and no "
-            "guarantee covers it."
-        )
 
 
 def _say_level(card: Any) -> None:

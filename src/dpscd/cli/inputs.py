@@ -1,57 +1,39 @@
-"""What verbs are given: models, records of tables or of ``.npy`` files, shared options."""
+"""What verbs are given: models, and records of tables or of ``.npy`` files."""
 
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from dpscd.cli.common import Own
 from dpscd.errors import ModelFileError, ParameterError
-from dpscd.estimators.registry import MODELS
 
 if TYPE_CHECKING:
     from dpscd.records.stored_rows import StoredRows
 
+Model = Annotated[Path, typer.Argument(help="The model's file.")]
+Data = Annotated[str, typer.Argument(help="CSV, Parquet or .npy; - reads CSV from a pipe.")]
+
 LABELS = Own(list[str], "Labels of .npy files, one file for each of rows.")
 BFLOAT16 = Own(bool, "The 16 bits (uint16) of .npy files are bfloat16.")
 
-_AUDITED = [kind.name for kind in MODELS if kind.task != "counts"]
-
-if TYPE_CHECKING:
-    AuditedModel: TypeAlias = StrEnum
-else:
-    AuditedModel = StrEnum("AuditedModel", {name.upper(): name for name in ["all", *_AUDITED]})
-
-#: What is attacked, unless a model is named.
-ALL = AuditedModel("all")
+# What a file holds that has the other kind of model.
+_OTHER = {
+    True: "a model of tables, which reads CSV or Parquet by its schema, not .npy files.",
+    False: "an estimator without schema, which knows arrays only; give it .npy files, or load "
+    "it in Python with dpscd.load.",
+}
 
 
-def load_model(path: Path) -> Any:
-    """Return the checked model in a file."""
+def load_model(path: Path, *, arrays: bool | None = None) -> Any:
+    """Return the checked model in a file, which must be one of arrays, or of tables."""
     from dpscd import load
 
-    return load(path)
-
-
-def load_table_model(path: Path) -> Any:
-    """Return the model in a file, which must have a schema."""
-    found = load_model(path)
-    if not hasattr(found, "schema_"):
-        raise ModelFileError(
-            f"{path.name} holds an estimator without schema, which knows arrays only; give it "
-            ".npy files, or load it in Python with dpscd.load."
-        )
-    return found
-
-
-def load_array_model(path: Path) -> Any:
-    """Return the model in a file, which must be a model of rows of numbers."""
-    found = load_model(path)
-    if hasattr(found, "schema_"):
-        raise ModelFileError(
-            f"{path.name} holds a model of tables, which reads CSV or Parquet by its schema, "
-            "not .npy files."
-        )
+    found = load(path)
+    tables = hasattr(found, "schema_")
+    if arrays is tables:
+        raise ModelFileError(f"{path.name} holds {_OTHER[tables]}")
     return found
 
 

@@ -3,12 +3,12 @@
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from dpscd.cli.common import AsJson, plain_errors, print_json, print_table
-from dpscd.cli.inputs import load_model
+from dpscd.cli.common import AsJson, Own, given_in, options, print_json, print_table
+from dpscd.cli.inputs import Model, load_model
 from dpscd.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -17,44 +17,28 @@ if TYPE_CHECKING:
 _MOST_COLUMNS = 5  # of classes side by side; of more the highest and the lowest are shown
 
 
-class _Row(NamedTuple):
-    """An effect or a coefficient, for every output."""
-
-    name: str
-    values: list[float]
-    band: float
-    clear: bool
-
-
+@options(
+    top=Own(int, "Effects, or coefficients, to show.", default=15, least=0),
+    column=Own(str, "Show the effect of this column of the table instead."),
+    plot=Own(Path, "Draw the effect of the column into this file."),
+    intervals=Own(bool, "Show confidence intervals instead, of a fit with --inference."),
+    level=Own(float, "Of --intervals.", "0.95"),
+    reference=Own(
+        list[str],
+        "COLUMN=LEVEL that other levels are compared with; may be repeated.",
+        "the first listed",
+    ),
+    odds=Own(bool, "Odds ratios, of a logistic regression."),
+)
 def inspect(
-    model: Annotated[Path, typer.Argument(help="The model's file.")],
-    top: Annotated[int, typer.Option(min=0, help="Effects, or coefficients, to show.")] = 15,
-    column: Annotated[
-        str | None, typer.Option(help="Show the effect of this column of the table instead.")
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw the effect of the column into this file.")
-    ] = None,
-    intervals: Annotated[
-        bool,
-        typer.Option(
-            "--intervals", help="Show confidence intervals instead, of a fit with --inference."
-        ),
-    ] = False,
-    level: Annotated[
-        float | None, typer.Option(help="Of --intervals.", show_default="0.95")
-    ] = None,
-    reference: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="COLUMN=LEVEL that other levels are compared with; may be repeated.",
-            show_default="the first listed",
-        ),
-    ] = None,
-    odds: Annotated[
-        bool, typer.Option("--odds", help="Odds ratios, of a logistic regression.")
-    ] = False,
+    model: Model,
+    *,
     as_json: AsJson = False,
+    top: int,
+    column: str | None,
+    plot: Path | None,
+    intervals: bool,
+    **more: Any,
 ) -> None:
     """Show the clearest effects of a model, with the band of the noise, and its privacy card.
 
@@ -63,64 +47,57 @@ def inspect(
 
     Example: dpscd inspect model.json --column age --plot age.png
     """
-    with plain_errors():
-        if plot is not None and column is None:
-            raise ParameterError("--plot draws one column: give --column too.")
-        if intervals and column is not None:
-            raise ParameterError("--column and --intervals are two views: give one of them.")
-        asked = {"level": level is not None, "reference": reference, "odds": odds}
-        given = [name for name, value in asked.items() if value]
-        if given and not intervals:
-            raise ParameterError(f"--{given[0]} goes with --intervals.")
-        found = load_model(model)
-        if intervals:
-            level = 0.95 if level is None else level
-            _show_intervals(found, level, reference or [], odds=odds, as_json=as_json)
-            return
-        if column is not None:
-            _show_column(found, column, plot, as_json)
-            return
+    if plot is not None and column is None:
+        raise ParameterError("--plot draws one column: give --column too.")
+    if intervals and column is not None:
+        raise ParameterError("--column and --intervals are two views: give one of them.")
+    for name in () if intervals else given_in(more):
+        raise ParameterError(f"--{name} goes with --intervals.")
+    found = load_model(model)
+    if intervals:
+        _show_intervals(found, **more, as_json=as_json)
+    elif column is not None:
+        _show_column(found, column, plot, as_json=as_json)
+    elif as_json:
+        print_json(_plain(found, getattr(found, "estimator_", found)))
+    else:
         from dpscd.documents.described import Described
 
-        inner = getattr(found, "estimator_", found)
-        if as_json:
-            print_json(_plain(found, inner))
-            return
         _show_clearest(Described(found), top)
         for name, (low, high) in getattr(found, "bounds_", {}).items():
             typer.echo(f"Released bounds of {name!r}: {low:g} to {high:g}.")
-        typer.echo(str(inner.privacy_))
+        typer.echo(str(found.privacy_))
 
 
 def _show_intervals(
-    found: Any, level: float, reference: list[str], *, odds: bool, as_json: bool
+    found: Any, level: float | None, reference: list[str] | None, *, odds: bool, as_json: bool
 ) -> None:
     """Print the summary of a loaded model that was trained with `inference`."""
     inner = getattr(found, "estimator_", found)
     if not hasattr(inner, "summary"):
         raise ParameterError(f"{type(inner).__name__} has no confidence intervals.")
     columns = found.schema_.features if hasattr(found, "schema_") else []
-    given = dict(_reference(text, [column.name for column in columns]) for text in reference)
+    names = [column.name for column in columns]
+    level = 0.95 if level is None else level
     if not 0.0 < level < 1.0:
         raise ParameterError(f"--level {level} must lie between 0 and 1.")
-    summary = found.summary(1.0 - level, given)
-    frame = summary.frame
-    if odds and "odds_ratio" not in frame:
+    summary = found.summary(1.0 - level, dict(_reference(x, names) for x in reference or ()))
+    if odds and "odds_ratio" not in summary.frame:
         raise ParameterError("--odds is for logistic regressions; this model has no odds.")
-    rows = frame.to_dict(orient="records")
+    rows = summary.frame.to_dict(orient="records")
     if as_json:
         print_json([_finite_row(row) for row in rows])
         return
-    names = ["odds_ratio", "odds_low", "odds_high"] if odds else ["estimate", "low", "high"]
+    first = ["odds_ratio", "odds_low", "odds_high"] if odds else ["estimate", "low", "high"]
     tail = 50.0 * (1.0 - summary.level)
     ends = (f"{tail:.4g} %", f"{100.0 - tail:.4g} %")
     print_table(
         summary.heading,
-        ("term", names[0].replace("_", " "), *ends, "std err", "z", "P>|z|", "privacy"),
+        ("term", first[0].replace("_", " "), *ends, "std err", "z", "P>|z|", "privacy"),
         [
             (
                 str(row["term"]),
-                *(f"{row[name]:.4g}" for name in (*names, "std_error")),
+                *(f"{row[name]:.4g}" for name in (*first, "std_error")),
                 f"{row['z']:.2f}",
                 f"{row['p_value']:.3f}",
                 f"{100.0 * row['privacy']:.0f} %",
@@ -130,8 +107,8 @@ def _show_intervals(
         ],
         right=range(1, 8),
     )
-    odds_note = ["Standard errors and z are of log-odds."] if odds else []
-    typer.echo("\n".join([*summary.notes, *odds_note]))
+    for note in (*summary.notes, *(["Standard errors and z are of log-odds."] if odds else ())):
+        typer.echo(note)
 
 
 def _reference(text: str, names: list[str]) -> tuple[str, str]:
@@ -149,31 +126,39 @@ def _finite_row(row: dict[Any, Any]) -> dict[Any, Any]:
     return {**row, **dict.fromkeys(gone)}
 
 
+class _Row(NamedTuple):
+    """An effect or a coefficient, for every output."""
+
+    name: str
+    values: list[float]
+    band: float
+    clear: bool
+
+    @property
+    def clearness(self) -> tuple[bool, float]:
+        """What is clear comes first, then the largest in units of the band."""
+        largest = max(map(abs, self.values))
+        return self.clear, largest / self.band if self.band else largest
+
+
 def _show_clearest(model: "Described", top: int) -> None:
-    """Print the largest in units of the band, clear ones first."""
+    """Print the clearest effects or coefficients, and what their band is."""
+    from dpscd.estimators.shapes import band_words, clear_words, effect_words, prediction_note
+
     names, rows = _rows(model)
-    clearest = sorted(rows, key=_clearness, reverse=True)[:top]
+    clearest = sorted(rows, key=lambda row: row.clearness, reverse=True)[:top]
     if not clearest:
         return
     cells = [[f"{x:+.4f}" for x in row.values] for row in clearest]
     if len(names) > _MOST_COLUMNS:
         cells = [_extremes(names, row.values) for row in clearest]
         names = ["most for", "with", "most against", "with"]
-    from dpscd.estimators.shapes import (
-        band_words,
-        clear_words,
-        effect_words,
-        prediction_note,
-    )
-
-    words = f" on {effect_words(model.model)}" if model.has_shapes else ""
+    of = f"{len(rows)} {model.noun}s"
+    of += f" on {effect_words(model.model)}" if model.has_shapes else ""
     band = band_words(model.model)
-    clear = sum(row.clear for row in rows)
-    title = f"{clear} of {len(rows)} {model.noun}s{words} are clear"
+    title = f"{sum(row.clear for row in rows)} of {of} are clear"
     if band is None:
-        title = (
-            f"the {len(clearest)} largest of {len(rows)} {model.noun}s{words}, without noise"
-        )
+        title = f"the {len(clearest)} largest of {of}, without noise"
     print_table(
         f"{type(model.estimator).__name__}: {title}",
         ("column at value" if model.schema else "feature", *names, "± band"),
@@ -204,8 +189,8 @@ def _rows(model: "Described") -> tuple[list[str], list[_Row]]:
     rows = []
     for name in outputs[0]:
         own = [output[name] for output in outputs]
-        values, bands = [x.value for x in own], [x.band for x in own]
-        rows.append(_Row(name, values, max(bands), any(x.clear for x in own)))
+        values, band = [x.value for x in own], max(x.band for x in own)
+        rows.append(_Row(name, values, band, any(x.clear for x in own)))
     return names, rows
 
 
@@ -217,50 +202,46 @@ def _name(weight: "Weight") -> str:
     return weight.label
 
 
-def _clearness(row: _Row) -> tuple[bool, float]:
-    largest = max(abs(x) for x in row.values)
-    return row.clear, largest / row.band if row.band else largest
-
-
-def _show_column(found: Any, column: str, plot: Path | None, as_json: bool) -> None:
+def _show_column(found: Any, column: str, plot: Path | None, *, as_json: bool) -> None:
+    """Print, and draw if asked to, the effect of a column or a pair."""
     if not hasattr(found, "shapes"):
         raise ParameterError("--column is for models of tables; this one is of arrays.")
     from dpscd.estimators.shapes import band_words, effect_words
 
     shapes = found.shapes()
     own = shapes[shapes["column"] == column]
-    if "other" in own and own["other"].isna().all():  # a column alone, where others are paired
-        own = own.drop(columns="other")
     if not len(own):
         known = ", ".join(sorted(set(shapes["column"])))
         raise ParameterError(f"the model has no column {column!r}; it has {known}.")
+    if "other" in own and own["other"].isna().all():  # a column alone, where others are paired
+        own = own.drop(columns="other")
     if plot is not None:
         _draw(column, found, plot)
+    rows = own.to_dict(orient="records")
     if as_json:
-        print_json([_finite_row(row) for row in own.to_dict(orient="records")])
+        print_json([_finite_row(row) for row in rows])
         return
     keys = ["value", *(x for x in ("other", "class") if x in own)]
+    widths = [x for x in ("band", "bound") if not own[x].isna().all()]
     part = next(x for x in found.schema_.parts if x.name == column)
     forced = {"up": ", made to rise", "down": ", made to fall"}
     print_table(
         f"{column}: effect on {effect_words(found)}"
         + forced.get(str(getattr(part, "monotone", None)), ""),
-        (*keys, "effect", "± band", "± bound"),
+        (*keys, "effect", *(f"± {x}" for x in widths)),
         [
             (
                 *(f"{row[x]:g}" if isinstance(row[x], float) else str(row[x]) for x in keys),
                 f"{row['effect']:+.4f}",
-                *(f"{row[x]:.4f}".replace("nan", "") for x in ("band", "bound")),
+                *(f"{row[x]:.4f}".replace("nan", "") for x in widths),
             )
-            for row in own.to_dict(orient="records")
+            for row in rows
         ],
-        right=range(len(keys), len(keys) + 3),
+        right=range(len(keys), len(keys) + 1 + len(widths)),
     )
-    band = band_words(found)
-    if band is not None:
-        typer.echo(band)
-    if plot is not None:
-        typer.echo(f"Figure written to {plot}")
+    for line in (band_words(found), plot and f"Figure written to {plot}"):
+        if line is not None:
+            typer.echo(line)
 
 
 def _draw(column: str, found: Any, plot: Path) -> None:

@@ -1,19 +1,12 @@
-"""``dpscd plan``: forecasts of a fit, before there are data."""
+"""``dpscd plan`` and ``look``: before a fit, its forecast and the records for their holder."""
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from dpscd.cli.common import (
-    AsJson,
-    Own,
-    given_in,
-    options,
-    plain_errors,
-    print_json,
-    print_table,
-)
+from dpscd.cli.common import AsJson, Own, given_in, options, print_json, print_table
+from dpscd.errors import ParameterError
 
 
 @options(
@@ -50,18 +43,71 @@ def plan(*, as_json: AsJson = False, **options: Any) -> None:
 
     Example: dpscd plan --schema patients.toml --records 30000 --epsilon 1
     """
-    with plain_errors():
-        from dpscd.estimators.planned import plan as forecasts
+    from dpscd.estimators.planned import plan as forecasts
 
-        given = given_in(options)
-        if given.pop("robust", False):
-            given["inference"] = "robust"
-        found = forecasts(**{"n": None, **given})
-        if as_json:
-            print_json(found.values)
-            return
-        print_table(found.title, found.headings, found.rows, right=range(len(found.headings)))
-        for note in found.notes:
-            typer.echo(note)
-        for warning in found.warnings:
-            typer.echo(f"warning: {warning}", err=True)
+    given = given_in(options)
+    if given.pop("robust", False):
+        given["inference"] = "robust"
+    found = forecasts(**{"n": None, **given})
+    if as_json:
+        print_json(found.values)
+        return
+    print_table(found.title, found.headings, found.rows, right=range(len(found.headings)))
+    for note in found.notes:
+        typer.echo(note)
+    for warning in found.warnings:
+        typer.echo(f"warning: {warning}", err=True)
+
+
+@options(
+    ledger=Own(str, "Ledger with the data set's budget, which may forbid it."),
+    dataset=Own(str, "Name of the data set there."),
+    fail=Own(bool, "Exit code 1 if there is a likely mistake."),
+    not_private=Own(bool, "Needed with --json: say that you know."),
+)
+def look(
+    data: Annotated[
+        list[str], typer.Argument(help="CSV or Parquet files of one table; - is a pipe.")
+    ],
+    schema: Annotated[Path, typer.Option(help="The table's schema (TOML).", dir_okay=False)],
+    *,
+    as_json: AsJson = False,
+    fail: bool,
+    not_private: bool,
+    **charged: Any,
+) -> None:
+    """Look for mistakes in a table or its schema before a fit. NOT PRIVATE.
+
+    Shows, without noise, which share of labels and cells is within what the schema declares,
+    and likely mistakes: other spellings, another unit, decimal commas. For the eyes of who
+    holds the records; nothing of it is kept, and no fit uses it. What you then change of bounds
+    or values is read off the records: mark it with read_from_data = true. The exit code is 0
+    whatever is found, unless --fail asks for another. A budget made with --forbid-look refuses.
+
+    Example: dpscd look patients.csv --schema patients.toml
+    """
+    from dpscd.preprocessing.looking import NOT_PRIVATE, REPAIRS, ROWS, ColumnLook
+    from dpscd.preprocessing.looking import look as look_at
+
+    if as_json and not not_private:
+        raise ParameterError(
+            "--json prints facts about the records, without noise, for programs: add "
+            "--not-private if they stay with you."
+        )
+    if not_private and not as_json:
+        raise ParameterError("--not-private goes with --json.")
+    found = look_at(list(data), schema, **charged)
+    if as_json:
+        columns = [own._asdict() for own in found.columns]
+        values = {"warning": NOT_PRIVATE, "records": found.records, "columns": columns}
+        print_json({**values, "hints": list(found.hints)})
+    else:
+        typer.echo(NOT_PRIVATE)
+        title = f"{found.records:,} records"
+        print_table(title, ColumnLook._fields, found.rows, right=range(2, 6))
+        for hint in found.hints or ("No likely mistake was found.",):
+            typer.echo(f"* {hint}")
+        for line in (ROWS, REPAIRS, NOT_PRIVATE):
+            typer.echo(line)
+    if fail and found.hints:
+        raise typer.Exit(1)

@@ -2,20 +2,14 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, Any
 
 import typer
 
-from dpscd.cli.common import AsJson, Own, options, plain_errors, print_json
-from dpscd.cli.inputs import (
-    BFLOAT16,
-    are_arrays,
-    load_array_model,
-    load_table_model,
-    open_rows,
-)
+from dpscd.cli.common import AsJson, Own, options, print_json
+from dpscd.cli.inputs import BFLOAT16, Data, Model, are_arrays, load_model, open_rows
 from dpscd.errors import DataError, ParameterError
 
 # How a cell begins that a spreadsheet may take for a formula.
@@ -24,18 +18,17 @@ _WRITTEN = ("", ".csv", ".txt", ".gz", ".parquet", ".pq")
 
 
 @options(
+    out=Own(str, "CSV (.gz too) or Parquet file; - prints CSV.", default="-"),
     keep=Own(list[str], "Column to copy to the output; may be repeated."),
     proba=Own(bool, "Add the probability of each class."),
     bfloat16=BFLOAT16,
 )
 def predict(
-    model: Annotated[Path, typer.Argument(help="The model's file.")],
-    data: Annotated[str, typer.Argument(help="CSV, Parquet or .npy; - reads CSV from a pipe.")],
-    out: Annotated[
-        str, typer.Option(help="CSV (.gz too) or Parquet file; - prints CSV.")
-    ] = "-",
+    model: Model,
+    data: Data,
     *,
     as_json: AsJson = False,
+    out: str,
     keep: list[str] | None,
     proba: bool,
     bfloat16: bool,
@@ -51,36 +44,34 @@ def predict(
 
     Example: dpscd predict model.json new.csv --out predictions.csv
     """
-    with plain_errors("Interrupted; no predictions were written."):
-        from dpscd.progress import waiting
+    from dpscd.progress import waiting
 
-        _check_suffix(out)
-        arrays = are_arrays([data])
-        if arrays and keep:
-            raise ParameterError("--keep copies columns of a table; .npy files have none.")
-        if bfloat16 and not arrays:
-            raise ParameterError("--bfloat16 goes with rows in .npy files.")
-        found = load_array_model(model) if arrays else load_table_model(model)
-        if as_json and out == "-":
-            raise ParameterError("--json needs --out with a file: both would print.")
-        inner = getattr(found, "estimator_", found)
-        if proba and not hasattr(inner, "predict_proba"):
-            raise ParameterError(f"{type(inner).__name__} has no probabilities.")
-        if arrays:
-            pieces = _row_pieces(data, bfloat16=bfloat16)
-        else:
-            pieces = _table_pieces(found, data, list(keep or ()))
-        count = 0
-        # Predictions that are printed would follow the word in its line.
-        word = nullcontext() if out == "-" else waiting("predicting")
-        with word, _writer(out) as write:
-            for records, kept in pieces:
-                write(_answers(found, records, kept, proba))
-                count += len(records)
-        if as_json:
-            print_json({"predictions": out, "records": count})
-        elif out != "-":
-            typer.echo(f"{count:,} predictions: {out}")
+    _check_suffix(out)
+    arrays = are_arrays([data])
+    if arrays and keep:
+        raise ParameterError("--keep copies columns of a table; .npy files have none.")
+    if bfloat16 and not arrays:
+        raise ParameterError("--bfloat16 goes with rows in .npy files.")
+    found = load_model(model, arrays=arrays)
+    if as_json and out == "-":
+        raise ParameterError("--json needs --out with a file: both would print.")
+    inner = getattr(found, "estimator_", found)
+    if proba and not hasattr(inner, "predict_proba"):
+        raise ParameterError(f"{type(inner).__name__} has no probabilities.")
+    pieces = _row_pieces(data, bfloat16=bfloat16)
+    if not arrays:
+        pieces = _table_pieces(found, data, keep or [])
+    count = 0
+    # Predictions that are printed would follow the word in its line.
+    word = nullcontext() if out == "-" else waiting("predicting")
+    with word, _writer(out) as write:
+        for records, kept in pieces:
+            write(_answers(found, records, kept, proba))
+            count += len(records)
+    if as_json:
+        print_json({"predictions": out, "records": count})
+    elif out != "-":
+        typer.echo(f"{count:,} predictions: {out}")
 
 
 def _check_suffix(out: str) -> None:
@@ -132,24 +123,20 @@ def _writer(out: str) -> Iterator[Any]:
     """Return a function that appends answers to a file, written completely or not at all."""
     from dpscd.atomic import atomic_write
 
-    if out == "-":
-        yield _csv_appender(sys.stdout)
-    elif out.lower().endswith((".parquet", ".pq")):
-        with atomic_write(out, binary=True) as file, _parquet_appender(file) as write:
-            yield write
-    elif out.lower().endswith(".gz"):
-        import gzip
-        import io
+    packed, plain = out.lower().endswith(".gz"), out == "-"
+    with ExitStack() as files:
+        if out.lower().endswith((".parquet", ".pq")):
+            file: Any = files.enter_context(atomic_write(out, binary=True))
+            yield files.enter_context(_parquet_appender(file))
+            return
+        file = sys.stdout if plain else files.enter_context(atomic_write(out, binary=packed))
+        if packed:
+            import gzip
+            import io
 
-        with (
-            atomic_write(out, binary=True) as file,
-            gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed,
-            io.TextIOWrapper(packed, encoding="utf-8", newline="") as text,
-        ):
-            yield _csv_appender(text)
-    else:
-        with atomic_write(out) as file:
-            yield _csv_appender(file)
+            file = files.enter_context(gzip.GzipFile(fileobj=file, mode="wb", mtime=0))
+            file = files.enter_context(io.TextIOWrapper(file, encoding="utf-8", newline=""))
+        yield _csv_appender(file)
 
 
 def _csv_appender(file: IO[str]) -> Any:

@@ -1,10 +1,10 @@
 """Charts: where everything lies. Templates draw them as SVG, without scripts."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from dpscd.rendering import number
 
@@ -98,16 +98,13 @@ class Chart:
     @property
     def grid(self) -> list[tuple[float, str]]:
         """Heights of the lines of the grid, with their numbers."""
-        return [(self.at(self.x.low, y)[1], self._said(y, self.y)) for y in self.y.ticks]
+        return [(self.at(self.x.low, y)[1], f"{number(y)}{self.y.unit}") for y in self.y.ticks]
 
     @property
     def marks(self) -> list[tuple[float, str]]:
         """Places of numbers below, with their texts: as many as there is room for."""
-        found = [(self.at(x, self.y.low)[0], self._said(x, self.x)) for x in self.x.ticks]
+        found = [(self.at(x, self.y.low)[0], f"{number(x)}{self.x.unit}") for x in self.x.ticks]
         return found[:: 1 + sum(len(text) + 2 for _, text in found) // _LETTERS]
-
-    def _said(self, value: float, axis: Axis) -> str:
-        return f"{number(value)}{axis.unit}"
 
     def path(self, points: Points) -> str:
         """Return points as SVG writes them."""
@@ -153,38 +150,6 @@ def stepped(points: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:
 # --- bars -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Bar:
-    """One row of a table with bars: its texts, and where its bar lies in percent."""
-
-    group: str
-    label: str
-    value: str
-    more: str  # beside the value: its band, or the ends of its interval
-    word: str  # for those who listen
-    clear: bool
-    place: float
-    low: float
-    high: float
-    cut: tuple[bool, bool]  # whether the bar goes on beyond an end of the axis
-
-
-@dataclass(frozen=True)
-class Bars:
-    """A table with a bar in each row, on one axis with zero in the middle."""
-
-    caption: str
-    headings: tuple[str, str]
-    groups: list[tuple[str, bool, list[Bar]]]  # name, whether it has one row of its own name
-    ends: tuple[str, str, str]  # numbers of the axis
-    from_zero: bool  # whether bars begin at zero, or are intervals around a point
-
-    @property
-    def cut(self) -> bool:
-        """Whether any bar goes on beyond the axis."""
-        return any(any(bar.cut) for _, _, bars in self.groups for bar in bars)
-
-
 def bar(
     names: tuple[str, str],
     value: float,
@@ -193,28 +158,50 @@ def bar(
     axis: float,
     *,
     clear: bool,
-) -> Bar:
-    """Return a row: `names` are group and label, `texts` value, what is beside it and a word.
+) -> dict[str, Any]:
+    """Return a row of a table with a bar, which lies between places in percent.
 
-    The axis goes to `axis` on both sides of zero.
+    `names` are group and label; `texts` the value, its band or the ends of its interval, and a
+    word for those who listen. The axis goes to `axis` on both sides of zero.
     """
-
-    def at(number_: float) -> float:
-        return round(50.0 + 49.0 * max(-1.0, min(1.0, number_ / axis)), 2)
-
     low, high = ends
-    return Bar(*names, *texts, clear, at(value), at(low), at(high), (low < -axis, high > axis))
+    places = (round(50.0 + 49.0 * max(-1.0, min(1.0, x / axis)), 2) for x in (value, *ends))
+    return {
+        **dict(zip(("group", "label"), names, strict=True)),
+        **dict(zip(("value", "more", "word"), texts, strict=True)),
+        **dict(zip(("place", "low", "high"), places, strict=True)),
+        "clear": clear,
+        "cut": (low < -axis, high > axis),  # whether it goes on beyond an end
+    }
 
 
-def in_groups(rows: Iterable[Bar]) -> list[tuple[str, bool, list[Bar]]]:
-    """Return rows by the name of their group."""
-    found: dict[str, list[Bar]] = {}
+def bars(
+    caption: str,
+    headings: tuple[str, str],
+    rows: Sequence[dict[str, Any]],
+    ends: tuple[str, ...],
+    *,
+    from_zero: bool,
+) -> dict[str, Any]:
+    """Return a table with a bar in each row, in groups, on one axis with zero in the middle.
+
+    `ends` are the numbers of the axis. Bars begin at zero, or are intervals around a point.
+    """
+    found: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        found.setdefault(row.group, []).append(row)
-    return [
-        (name, len(own) == 1 and own[0].label in (name, f"log1p({name})"), own)
-        for name, own in found.items()
-    ]
+        found.setdefault(row["group"], []).append(row)
+    return {
+        "caption": caption,
+        "headings": headings,
+        # Each with its name, and whether it has one row of its own name.
+        "groups": [
+            (name, len(own) == 1 and own[0]["label"] in (name, f"log1p({name})"), own)
+            for name, own in found.items()
+        ],
+        "ends": ends,
+        "from_zero": from_zero,
+        "cut": any(any(row["cut"]) for row in rows),
+    }
 
 
 def reach(values: Sequence[float], extents: Sequence[float]) -> float:
@@ -223,7 +210,6 @@ def reach(values: Sequence[float], extents: Sequence[float]) -> float:
     return max(most, 1.1 * max(map(abs, values))) or 1.0
 
 
-def axis_ends(end: float, shown: Callable[[float], float] = float) -> tuple[str, str, str]:
+def axis_ends(end: float, shown: Callable[[float], float] = float) -> tuple[str, ...]:
     """Return the numbers of an axis with zero in the middle."""
-    low, middle, high = (number(shown(x), 2) for x in (-end, 0.0, end))
-    return low, middle, high
+    return tuple(number(shown(x), 2) for x in (-end, 0.0, end))

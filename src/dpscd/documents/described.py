@@ -4,7 +4,7 @@ import hashlib
 import math
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import islice
@@ -37,9 +37,10 @@ class Weight:
     # there is none.
     band: float
     clear: bool  # whether documents call it clear
-    pair: tuple[str, str] | None = None  # values of both columns of a pair
-    at: float | None = None  # the value of a number
     bound: float = math.nan  # the same distance as it is proved, if it is
+    at: float | None = None  # the value of a number
+    pair: tuple[str, str] | None = None  # values of both columns of a pair
+    order: tuple[Any, Any] = (0, 0)  # by which the schema has these values
 
     @property
     def word(self) -> str:
@@ -120,8 +121,8 @@ class Described:
             shapes = self._shapes
             if "class" in shapes:
                 shapes = shapes[shapes["class"] == self.estimator.classes_[output]]
-            parts = [_effects(own) for _, own in shapes.groupby("column", sort=False)]
-            return [weight for part in parts for weight in part]
+            columns = shapes.groupby("column", sort=False)
+            return [x for name, own in columns for x in _effects(own, self.column(str(name)))]
         values = self.fit.numbers.coef[output].tolist()
         bands, _, total = (BAND * x[output] for x in self.fit.deviations)
         bounds = BAND * self.fit.numbers.coef_noise[output]
@@ -166,20 +167,39 @@ def _digest(path: str | os.PathLike[str]) -> str:
     return hashlib.sha256(read_content(path)).hexdigest()
 
 
-def _effects(own: pd.DataFrame) -> list[Weight]:
+def _effects(own: pd.DataFrame, part: Any) -> list[Weight]:
     """Return the effects of a column or a pair."""
-    group = str(own["column"].iloc[0])
-    values = own["value"].tolist()
-    labels = _texts(values)
-    pairs: list[Any] = [None] * len(own)
-    if "other" in own and own["other"].notna().any():
-        pairs = list(zip(labels, _texts(own["other"].tolist()), strict=True))
-        labels = [" x ".join(pair) for pair in pairs]
-    places = [x if isinstance(x, float) and pairs[0] is None else None for x in values]
     own = own.assign(band=own["band"].fillna(own["bound"]).fillna(0.0))
-    columns = (own[key].tolist() for key in ("effect", "band", "clear"))
-    rows = zip(labels, *columns, pairs, places, own["bound"].tolist(), strict=True)
-    return [Weight(group, *row) for row in rows]
+    values = own["value"].tolist()
+    numbers = [own[name].tolist() for name in ("effect", "band", "clear", "bound")]
+    found = [
+        Weight(
+            part.name, label, effect, band, clear, bound, x if isinstance(x, float) else None
+        )
+        for x, label, effect, band, clear, bound in zip(
+            values, _texts(values), *numbers, strict=True
+        )
+    ]
+    if isinstance(part, Column):
+        return found
+    others = own["other"].tolist()
+    return [
+        replace(
+            x,
+            label=f"{x.label} x {label}",
+            at=None,
+            pair=(x.label, label),
+            order=(_order(part.first, value), _order(part.second, other)),
+        )
+        for x, value, other, label in zip(found, values, others, _texts(others), strict=True)
+    ]
+
+
+def _order(column: Column, value: Any) -> tuple[int, float]:
+    """Return what sorts values as the schema does: numbers rise, what is not listed is last."""
+    if not isinstance(value, str):
+        return -1, float(value)
+    return column.values.index(value) if value in column.values else len(column.values), 0.0
 
 
 def _texts(values: list[Any]) -> list[str]:

@@ -4,18 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import cast
+from typing import Any, cast
 
-from dpscd.documents.charts import (
-    Axis,
-    Bars,
-    Chart,
-    axis_ends,
-    bar,
-    in_groups,
-    reach,
-    stepped,
-)
+from dpscd.documents.charts import Axis, Chart, axis_ends, bar, bars, reach, stepped
 from dpscd.documents.described import Described, Weight
 from dpscd.estimators.intervals import Intervals
 from dpscd.preprocessing.column_features import declared_bounds
@@ -32,72 +23,48 @@ _SHADES = 5
 _MINUS = "\u2212"
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One field of a map."""
-
-    shade: str  # its class: up or down, and how strongly
-    sign: str  # where it is clear
-    text: str  # for those who listen
-
-
-@dataclass(frozen=True)
-class Map:
-    """The effect of a pair of columns, at values of both."""
-
-    name: str
-    names: tuple[str, str]  # of the columns down and across
-    across: list[str]
-    rows: list[tuple[str, list[Cell | None]]]  # None for values that the model does not know
-    reach: str
-    part: bool  # whether values are left out
-
-
-@dataclass(frozen=True)
-class Effects:
-    """What one linear model says, drawn and in a table."""
-
-    name: str  # meaning of a positive effect
-    summary: str
-    curves: list[Chart]
-    bars: Bars | None
-    maps: list[Map]
-    maps_left: int
-    headings: list[str]  # of the table of all
-    rows: list[list[str]]
-    rows_left: int
-    count: str
-
-
-def effects(model: Described, output: int) -> Effects:
-    """Return the effects, or coefficients, of one output."""
+def effects(model: Described, output: int) -> dict[str, Any]:
+    """Return what a page says of the effects, or coefficients, of one output."""
     every, name = model.weights(output), model.outputs[output]
     listed = every if len(every) <= _LISTED else _clearest(every)[:_LISTED]
-    pairs = [list(own) for _, own in groupby((x for x in every if x.pair), lambda x: x.group)]
-    headings = ["Feature"] if model.schema is None else ["Column", "Value"]
-    headings.append(model.noun.capitalize())
-    if model.card.private:
-        bound = ["± proved bound"] if model.fit.is_bounded else []
-        headings += ["± band", *bound, "Says"]
-    columns = [
-        list(own) for _, own in groupby((x for x in every if not x.pair), lambda x: x.group)
-    ]
+    columns = [list(own) for _, own in groupby(every, key=lambda x: x.group)]
+    pairs = [own for own in columns if own[0].pair]
+    columns = [own for own in columns if not own[0].pair]
     drawn = [own for own in columns if sum(x.at is not None for x in own) > 1][:_SHOWN]
-    kept = {x.group for own in drawn for x in own}
+    kept = {own[0].group for own in drawn}
     # Beside its curve a column may have a value that is no number: a missing one.
     left = [x for own in columns for x in own if x.group not in kept or x.at is None]
-    return Effects(
-        name,
-        _summary(model, every),
-        _curves(model, drawn, name),
-        _bars(model, left, name),
-        [_map(model, own) for own in pairs[:_MAPS]],
-        max(0, len(pairs) - _MAPS),
-        headings,
-        [_row(model, x) for x in [model.intercept(output), *listed]],
-        len(every) - len(listed),
-        f"All {counted(len(every), model.noun)}" if len(every) > 1 else "The coefficient",
-    )
+    private, bounded = model.card.private, model.card.private and model.fit.is_bounded
+    return {
+        "name": name,  # meaning of a positive effect
+        "summary": _summary(model, every),
+        "curves": _curves(model, drawn, name),
+        "bars": _bars(model, left, name),
+        "maps": [_map(model, own) for own in pairs[:_MAPS]],
+        "maps_left": max(0, len(pairs) - _MAPS),
+        "headings": [
+            *(["Feature"] if model.schema is None else ["Column", "Value"]),
+            model.noun.capitalize(),
+            *(["± band"] if private else []),
+            *(["± proved bound"] if bounded else []),
+            *(["Says"] if private else []),
+        ],
+        "rows": [
+            [
+                *([] if model.schema is None else [x.group]),
+                x.label if model.schema is None or x.label != x.group else "",
+                number(x.value, 4),
+                *([number(x.band, 3)] if private else []),
+                *([number(x.bound, 3) if math.isfinite(x.bound) else ""] if bounded else []),
+                *([x.word] if private else []),
+            ]
+            for x in [model.intercept(output), *listed]
+        ],
+        "rows_left": len(every) - len(listed),
+        "count": f"All {counted(len(every), model.noun)}"
+        if len(every) > 1
+        else "The coefficient",
+    }
 
 
 def _clearest(weights: list[Weight]) -> list[Weight]:
@@ -114,59 +81,46 @@ def _summary(model: Described, weights: list[Weight]) -> str:
     return f"Clear: {whole(clear)} of {whole(count)} {model.noun}s."
 
 
-def _row(model: Described, weight: Weight) -> list[str]:
-    names = [weight.label]
-    if model.schema is not None:
-        names = [weight.group, weight.label if weight.label != weight.group else ""]
-    found = [*names, number(weight.value, 4)]
-    if not model.card.private:
-        return found
-    bound = []
-    if model.fit.is_bounded:
-        bound = [number(weight.bound, 3) if math.isfinite(weight.bound) else ""]
-    return [*found, number(weight.band, 3), *bound, weight.word]
-
-
 # --- numbers --------------------------------------------------------------------------------
 
 
 def _curves(model: Described, columns: list[list[Weight]], name: str) -> list[Chart]:
     """Return a curve with its band for each column of numbers, on one scale of effects."""
-    every = [x for own in columns for x in own if x.at is not None]
+    columns = [[x for x in own if x.at is not None] for own in columns]
+    every = [x for own in columns for x in own]
     if not every:
         return []
     end = reach([x.value for x in every], [abs(x.value) + x.band for x in every])
-    return [_curve(model, [x for x in own if x.at is not None], end, name) for own in columns]
+    return [_curve(model, own, end, name) for own in columns]
 
 
 def _curve(model: Described, own: list[Weight], end: float, name: str) -> Chart:
-    group = own[0].group
-    column = model.column(group)
+    group, column = own[0].group, cast("Column", model.column(own[0].group))
     points = [(x.at or 0.0, x.value, x.value - x.band, x.value + x.band) for x in own]
-    logs = isinstance(column, Column) and column.transform == "log1p"
-    if isinstance(column, Column) and (
-        column.shape == "steps" or (column.bins and not column.shape)
-    ):
+    if column.shape == "steps" or (column.bins and not column.shape):
         points = stepped(points)  # type: ignore[assignment] # as many numbers each
-    most = max(own, key=lambda x: x.value)
-    least = min(own, key=lambda x: x.value)
-    clear = sum(x.clear for x in own)
+    least, *_, most = sorted(own, key=lambda x: x.value)
+    clear = [(x.at or 0.0, x.value) for x in own if x.clear]
     return Chart(
         group,
         f"Effect of {group} towards {name}: from {number(least.value, 2)} at {least.label} to "
-        f"{number(most.value, 2)} at {most.label}; clear at {clear} of {len(own)} values.",
-        Axis(points[0][0], points[-1][0], scale="log1p" if logs else "linear"),
+        f"{number(most.value, 2)} at {most.label}; clear at {len(clear)} of {len(own)} values.",
+        Axis(
+            points[0][0],
+            points[-1][0],
+            scale="log1p" if column.transform == "log1p" else "linear",
+        ),
         Axis(-end, end),
         [point[:2] for point in points],
         [(x, low, high) for x, _, low, high in points] if own[0].band else (),
-        dots=[(x.at or 0.0, x.value) for x in own if x.clear],
+        dots=clear,
     )
 
 
 # --- everything else ------------------------------------------------------------------------
 
 
-def _bars(model: Described, every: list[Weight], name: str) -> Bars | None:
+def _bars(model: Described, every: list[Weight], name: str) -> dict[str, Any] | None:
     chosen = _chosen(model, every)
     if not chosen:
         return None
@@ -188,13 +142,13 @@ def _bars(model: Described, every: list[Weight], name: str) -> Bars | None:
     noun = model.noun.capitalize()
     short = noun if model.has_shapes else "Value"  # "Coefficient" is too long for a phone
     part = ": the clearest, by column" if len(chosen) < len(every) else ""
-    return Bars(
+    return bars(
         f"{noun}s towards {name}{part}",
         (
             "Feature" if model.schema is None else "Value",
             f"{short} ± band" if model.card.private else short,
         ),
-        in_groups(rows),
+        rows,
         axis_ends(end),
         from_zero=True,
     )
@@ -222,12 +176,16 @@ def _places(weights: list[Weight]) -> int:
 # --- pairs ----------------------------------------------------------------------------------
 
 
-def _map(model: Described, own: Sequence[Weight]) -> Map:
+def _map(model: Described, own: Sequence[Weight]) -> dict[str, Any]:
+    """Return the effect of a pair of columns at values of both, which may be some of them."""
     group = own[0].group
     part = cast("Cross", model.column(group))
     first, second = part.first, part.second
     cells = {x.pair: x for x in own if x.pair is not None}
-    down, across = (list(dict.fromkeys(key[side] for key in cells)) for side in (0, 1))
+    down, across = (
+        list(dict.fromkeys(x.pair[k] for x in sorted(own, key=lambda x: x.order[k]) if x.pair))
+        for k in (0, 1)
+    )
     if len(across) > len(down):
         cells = {(b, a): x for (a, b), x in cells.items()}
         first, second, down, across = second, first, across, down
@@ -235,14 +193,16 @@ def _map(model: Described, own: Sequence[Weight]) -> Map:
     down = _thinned(down, _DOWN, first, [(a, x) for (a, _), x in cells.items()])
     across = _thinned(across, _ACROSS, second, [(b, x) for (_, b), x in cells.items()])
     most = max(abs(x.value) for x in own) or 1.0
-    return Map(
-        group,
-        (first.name, second.name),
-        across,
-        [(label, [_cell(cells.get((label, x)), most) for x in across]) for label in down],
-        number(most, 2),
-        len(down) * len(across) < size,
-    )
+    return {
+        "name": group,
+        "names": (first.name, second.name),  # of the columns down and across
+        "across": across,
+        "rows": [
+            (label, [_cell(cells.get((label, x)), most) for x in across]) for label in down
+        ],
+        "reach": number(most, 2),
+        "part": len(down) * len(across) < size,
+    }
 
 
 def _thinned(
@@ -260,14 +220,16 @@ def _thinned(
     return [label for label in labels if label in kept]
 
 
-def _cell(effect: Weight | None, most: float) -> Cell | None:
-    if effect is None:
+def _cell(effect: Weight | None, most: float) -> dict[str, str] | None:
+    """Return a field of a map: how it is shaded, its sign and a text for those who listen."""
+    if effect is None:  # values that the model does not know
         return None
-    side = "up" if effect.value > 0.0 else "down"
-    sign = ("+" if effect.value > 0.0 else _MINUS) if effect.clear else ""
-    shade = round(_SHADES * abs(effect.value) / most)
-    text = f"{number(effect.value, 2)} ± {number(effect.band, 2)}"
-    return Cell(f"{side}{shade}", sign, text)
+    side, sign = ("up", "+") if effect.value > 0.0 else ("down", _MINUS)
+    return {
+        "shade": f"{side}{round(_SHADES * abs(effect.value) / most)}",
+        "sign": sign if effect.clear else "",
+        "text": f"{number(effect.value, 2)} ± {number(effect.band, 2)}",
+    }
 
 
 # --- estimates with intervals ---------------------------------------------------------------
@@ -277,14 +239,14 @@ INTERCEPT = "(intercept)"
 
 @dataclass(frozen=True)
 class Estimate:
-    """One term of a summary."""
+    """One term of a summary, with its numbers there."""
 
     term: str
     group: str  # column of the term
     label: str  # the part of the column
     widest: float  # range of the feature, 0 if its unit cannot be changed
     refused: str | None  # why there is no interval: then the numbers are NaN
-    value: float  # this and the others as in the summary
+    value: float
     low: float
     high: float
     error: float
@@ -321,10 +283,11 @@ def estimates(model: Described, summary: Intervals) -> list[Estimate]:
     names = ("estimate", "low", "high", "std_error", "p_value", "privacy")
     found = []
     for row in summary.frame.to_dict(orient="records"):
-        group, label, widest = known.get(str(row["term"]), ("", str(row["term"]), 0.0))
-        term = str(row["term"]) if model.schema else label
+        term = str(row["term"])
+        group, label, widest = known.get(term, ("", term, 0.0))
         numbers = (float(row[name]) for name in names)
-        found.append(Estimate(term, group, label, widest, row["refused"], *numbers))
+        shown = term if model.schema else label
+        found.append(Estimate(shown, group, label, widest, row["refused"], *numbers))
     return found
 
 
@@ -351,10 +314,34 @@ def _terms(model: Described) -> dict[str, tuple[str, str, float]]:
     return found
 
 
-def reach_of(shown: list[Estimate]) -> float:
-    """Return the end of the axis for estimates, or for those whose unit cannot be changed."""
-    fixed_ = [x for x in shown if not x.widest] or shown
-    return reach([x.value for x in fixed_], [x.extent for x in fixed_])
+def forest(model: Described, sure: list[Estimate], level: str) -> dict[str, Any] | None:
+    """Return the intervals as bars around their estimates, the clearest if there are many."""
+    slopes, odds = [x for x in sure if x.term != INTERCEPT], not model.regression
+    if not slopes:
+        return None
+    fixed_ = [x for x in slopes if not x.widest] or slopes  # whose unit cannot be changed
+    end = reach([x.value for x in fixed_], [x.extent for x in fixed_])
+    clearest = sorted(slopes, key=lambda x: -abs(x.value) / x.error)[:_ROWS]
+    kept = set(map(id, clearest))
+    shown = _odds if odds else float
+    rows = []
+    for x in (rescaled(x, end) for x in slopes if id(x) in kept):
+        ends = f"({number(shown(x.low))} to {number(shown(x.high))})"
+        texts = (number(shown(x.value)), ends, "clear" if x.leaves_out_zero else "may be none")
+        names, at = (x.group, x.label), (x.low, x.high)
+        rows.append(bar(names, x.value, at, texts, end, clear=x.leaves_out_zero))
+    part = f": the {_ROWS} clearest" if len(slopes) > _ROWS else ""
+    return bars(
+        f"{'Odds ratios' if odds else 'Effects'} with intervals at {level}, towards "
+        f"{model.outputs[0]}{part}",
+        (
+            "Feature" if model.schema is None else "Column or level",
+            "Odds ratio, interval" if odds else "Estimate, interval",
+        ),
+        rows,
+        axis_ends(end, shown),
+        from_zero=False,
+    )
 
 
 def rescaled(estimate: Estimate, end: float) -> Estimate:
@@ -367,35 +354,6 @@ def rescaled(estimate: Estimate, end: float) -> Estimate:
         return estimate
     numbers = {name: step * getattr(estimate, name) for name in ("value", "low", "high")}
     return replace(estimate, label=f"{estimate.label}, per {step:g}", **numbers)
-
-
-def forest(model: Described, sure: list[Estimate], level: str) -> Bars | None:
-    """Return the intervals as bars around their estimates, the clearest if there are many."""
-    slopes, odds = [x for x in sure if x.term != INTERCEPT], not model.regression
-    if not slopes:
-        return None
-    end = reach_of(slopes)
-    clearest = sorted(slopes, key=lambda x: -abs(x.value) / x.error)[:_ROWS]
-    kept = set(map(id, clearest))
-    shown = _odds if odds else float
-    rows = []
-    for x in (rescaled(x, end) for x in slopes if id(x) in kept):
-        ends = f"({number(shown(x.low))} to {number(shown(x.high))})"
-        texts = (number(shown(x.value)), ends, "clear" if x.leaves_out_zero else "may be none")
-        names, at = (x.group, x.label), (x.low, x.high)
-        rows.append(bar(names, x.value, at, texts, end, clear=x.leaves_out_zero))
-    what = "Odds ratios" if odds else "Effects"
-    part = f": the {_ROWS} clearest" if len(slopes) > _ROWS else ""
-    return Bars(
-        f"{what} with intervals at {level}, towards {model.outputs[0]}{part}",
-        (
-            "Feature" if model.schema is None else "Column or level",
-            "Odds ratio, interval" if odds else "Estimate, interval",
-        ),
-        in_groups(rows),
-        axis_ends(end, shown),
-        from_zero=False,
-    )
 
 
 def _odds(value: float) -> float:

@@ -1,34 +1,42 @@
 """Facts about a model, each said once: what every document is made of.
 
-The words stand in ``templates/facts.toml``; here are the values that they are about.
+The words stand in ``templates/facts.toml``; here are the values that they are about, and what
+was declared of each column.
 """
 
 import math
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from dpscd import losses
 from dpscd.documents.described import Described
-from dpscd.documents.public import other_facts
 from dpscd.estimators.shapes import band_words, clear_words, prediction_note
+from dpscd.losses import Huber
 from dpscd.model.card import PrivacyCard
+from dpscd.preprocessing.column_features import intervals_of, width_of
+from dpscd.preprocessing.declarations import Column, Cross, Target
 from dpscd.privacy.relation import FORMAL
 from dpscd.releases.base import Release
-from dpscd.rendering import capital, counted, number, quoted, whole
+from dpscd.rendering import counted, filled, number, whole
 
 _WORDS = Path(__file__).parents[1] / "templates" / "facts.toml"
 _PARTS = ("key", "label", "value", "sentence", "group")
+_SHOWN = 12  # values of a category
+
+#: What is said of columns about which the records were asked, without noise.
+READ = "read from the records"
 
 
 @dataclass(frozen=True)
 class Fact:
     """One fact: what it is called, its value, a sentence that says it, and its group."""
 
-    key: str
-    label: str
+    key: str = ""  # of those that documents name
+    label: str = ""
     value: str = ""
     sentence: str = ""
     group: str = ""
@@ -58,8 +66,7 @@ class Facts:
 def describe(model: Described) -> Facts:
     """Return the facts about a model that documents say."""
     card = model.card
-    found = list(_said(_of_card(card) | _of_model(model)))
-    found += [Fact(f"public: {x}", x, value, "", "public") for x, value in other_facts(model)]
+    found = list(_said(card, model))
     if card.private:
         many = f"{card.protected.noun}s"
         found += [_release(release, many) for release in card.plan.releases]
@@ -69,16 +76,22 @@ def describe(model: Described) -> Facts:
 
 def warnings(card: PrivacyCard) -> list[Fact]:
     """Return what a reader must know before anything else."""
-    return list(_said(_of_card(card), "warning"))
+    return list(_said(card))
 
 
-def _said(values: Mapping[str, Any], group: str | None = None) -> Iterator[Fact]:
-    """Yield the facts that hold, of a group or all."""
+def _said(card: PrivacyCard, model: Described | None = None) -> Iterator[Fact]:
+    """Yield the facts that hold of a model, or the warnings about a card."""
+    given: dict[str, Any] = {**_FUNCTIONS, "card": card, "unit": card.protected}
+    if model is not None:
+        given |= {"model": model, "labels": model.fit.labels}
     for words in _words():
-        if group in (None, words.get("group")) and all(
-            values[x] for x in words.get("when", ())
-        ):
-            yield Fact(*(words.get(part, "").format_map(values) for part in _PARTS))
+        if model is None and words.get("group") != "warning":
+            continue
+        if filled(f"{{% if {words.get('when', 'true')} %}}yes{{% endif %}}", **given):
+            key, label, value, sentence, own = (
+                filled(words.get(part, ""), **given) for part in _PARTS
+            )
+            yield Fact(key, label, value, sentence, own)
 
 
 @cache
@@ -138,83 +151,47 @@ _CHANGES = {
         "adding or removing all records of one person",
     ),
 }
-_ACCOUNTANTS = {"PLD": "privacy loss distributions", "RDP": "Rényi differential privacy"}
 
 
-def _of_card(card: PrivacyCard) -> dict[str, Any]:
-    """Return the values of a guarantee."""
-    unit, relation, noun, n = card.protected, card.relation, card.protected.noun, card.facts.n
-    size = f" The number of {noun}s is the same in both and public."
-    if relation.needs_n:
-        size = f" The true number of {noun}s is not public; the declared one, {whole(n)}, is."
-    factor = odds(card.epsilon)
-    count = card.record_count[0] if card.record_count else ""
-    return {
-        "private": card.private,
-        "open": not card.private,
-        "persons": unit.is_person,
-        "records": not unit.is_person,
-        "read": quoted(card.facts.read_from_data) if card.facts.read_from_data else "",
-        "undeclared": not card.facts.declared,
-        "seeded": card.seeded,
-        "formal": card.epsilon > FORMAL,
-        "loose": card.delta * n >= 1.0,
-        "published": "all records of a random person" if unit.is_person else "a random record",
-        "noun": noun,
-        "n": whole(n),
-        "unit": card.unit,
-        "others": "persons and their records" if unit.is_person else "records",
-        "secret": unit.words(relation),
-        "suspicion": unit.suspicion(relation),
-        "relation": str(relation),
-        "change": _CHANGES[relation.absent][unit.is_person],
-        "size": size,
-        "count": f" Number of records: {count}." if count else "",
-        "epsilon": f"{card.epsilon:g}",
-        "delta": f"{card.delta:.3g}",
-        "chance": chance(card.delta),
-        "guess": percent(best_guess(card.epsilon, card.delta)),
-        "factor": factor if factor.startswith("more") else f"at most {factor}",
-        "strength": strength(card.epsilon),
-        "randomness": card.randomness,
-        "accounting": card.versions.get("dp-accounting"),
-    }
+def _change(card: PrivacyCard) -> str:
+    """Return how an adjacent data set comes about."""
+    return _CHANGES[card.relation.absent][card.protected.is_person]
 
 
-def _of_model(model: Described) -> dict[str, Any]:
-    """Return the values of a model, and of the check of its guarantee."""
-    target, claim = model.target, model.card.claim
-    units = counted(model.facts.n, model.unit.noun)
-    if model.card.relation.needs_n:
-        units = f"about {units} (declared; the true number is secret)"
+def _recomputed(model: Described) -> str:
     found = model.recomputed
+    return f"{found:.5f}" if found >= 1e-3 else f"{found:.5g}"
+
+
+def _weight(model: Described) -> str:
+    """Return what a coefficient, or an effect, is a change of."""
     label = model.schema.target.trained_on if model.schema else None
-    weight = model.kind.weight.format(target=label or "the prediction")
-    terms = "a sum of one term for each column, and of pairs where they were declared"
-    return {
-        "Kind": capital(model.kind.words),
-        "units": units,
-        "features": counted(model.facts.d, "feature"),
-        "predicted": f"“{target}”" if target else "a number" if model.regression else "a class",
-        "ways": f" (one of {quoted(model.classes, 6)})" if model.classes else "",
-        "source": "the columns of a table" if model.schema else "a row of numbers",
-        "effect": model.noun,
-        "weight": weight.replace("coefficient", model.noun),
-        "joint": model.facts.joint,
-        "arrays": model.schema is None,
-        "shapes": model.has_shapes,
-        "normalised": model.schema is not None and not model.has_shapes,
-        "inference": model.fit.has_intervals,
-        "purpose": prediction_note(model.estimator, model.noun) or "",
-        "band": band_words(model.model) or "",
-        "clear": clear_words(model.noun),
-        "form": terms if model.schema else "linear in the features",
-        "day": model.day,
-        "recomputed": f"{found:.5f}" if found >= 1e-3 else f"{found:.5g}",
-        "accountant": _ACCOUNTANTS.get(claim.accountant),
-        "precision_epsilon": f"{claim.precision_epsilon:.1e}",
-        "precision_delta": f"{claim.precision_delta:.1e}",
-    }
+    words: str = model.kind.weight.format(target=label or "the prediction")
+    return words.replace("coefficient", model.noun)
+
+
+def _threshold(model: Described) -> float | None:
+    facts = model.facts
+    loss = losses.made(facts.loss_class, model.fit.labels, facts.intercept, facts.threshold)
+    return loss.threshold if isinstance(loss, Huber) else None
+
+
+_FUNCTIONS = {
+    "FORMAL": FORMAL,
+    "ACCOUNTANTS": {"PLD": "privacy loss distributions", "RDP": "Rényi differential privacy"},
+    "band": lambda model: band_words(model.model) or "",
+    "best_guess": best_guess,
+    "chance": chance,
+    "change": _change,
+    "clear": lambda model: clear_words(model.noun),
+    "odds": odds,
+    "percent": percent,
+    "purpose": lambda model: prediction_note(model.estimator, model.noun) or "",
+    "recomputed": _recomputed,
+    "strength": strength,
+    "threshold": _threshold,
+    "weight": _weight,
+}
 
 
 def _release(release: Release, many: str) -> Fact:
@@ -237,3 +214,81 @@ def _release(release: Release, many: str) -> Fact:
             number(cost.clip * event.noise_multiplier),
         ),
     )
+
+
+# --- columns ----------------------------------------------------------------------------------
+
+
+def column_facts(model: Described) -> list[tuple[str, str, str, str]]:
+    """Return name, use, origin and declared facts of every column and pair.
+
+    The target comes first; the list is empty without a schema.
+    """
+    if model.schema is None:
+        return []
+    parts: list[Column | Target] = [model.schema.target, *model.schema.columns]
+    rows = [(x.name, _kind(x), _origin(model, x), _facts(model, x)) for x in parts]
+    crossed = (part for part in model.schema.parts if isinstance(part, Cross))
+    return rows + [(x.name, f"pair, {width_of(x)} features", "declared", "") for x in crossed]
+
+
+def _kind(part: Column | Target) -> str:
+    if isinstance(part, Target):
+        return "what is predicted"
+    if part.kind == "ignore":
+        return "not used"
+    words = [part.kind, *(word for word in ("integer", "cyclic") if getattr(part, word))]
+    if part.bent or part.cyclic:
+        words += [str(part.shape or "smooth"), f"{intervals_of(part)} intervals"]
+    elif part.bins:
+        words.append(f"{part.bins} intervals")
+    if part.monotone:
+        words.append("made to rise" if part.monotone == "up" else "made to fall")
+    return ", ".join(words)
+
+
+def _facts(model: Described, part: Column | Target) -> str:
+    if isinstance(part, Column) and part.kind == "ignore":
+        return ""
+    return "; ".join([_range(model, part), *_readings(part)])
+
+
+def _readings(part: Column | Target) -> list[str]:
+    """Return how cells of a column are read, where that was declared."""
+    found = []
+    if part.missing_values:
+        found.append(f"missing if {_listed([str(x) for x in part.missing_values])}")
+    if part.rename:
+        found.append(f"read as: {_listed([f'{a} = {b}' for a, b in part.rename.items()])}")
+    if isinstance(part, Column) and part.transform:
+        found.append(f"as {part.transform}")
+    if isinstance(part, Column) and part.group:
+        found.append(f"codes grouped by {', '.join(part.group)}")
+    return found
+
+
+def _range(model: Described, part: Column | Target) -> str:
+    bounds = model.bounds.get(part.name, part.bounds)
+    if bounds is not None and not isinstance(bounds, str):
+        low, high = (number(x, 6) for x in bounds)
+        scale = ""
+        if isinstance(part, Target) and part.transform:
+            scale = f", as {part.trained_on}"
+        return f"between {low} and {high}{scale}"
+    values = part.classes if isinstance(part, Target) else part.values
+    return _listed(values) if values else "yes or no"
+
+
+def _listed(values: Sequence[str]) -> str:
+    more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
+    return ", ".join(values[:_SHOWN]) + more
+
+
+def _origin(model: Described, part: Column | Target) -> str:
+    if part.read_from_data:
+        return READ
+    if isinstance(part, Column) and part.kind == "ignore":
+        return ""
+    if part.private_bounds:
+        return "estimated privately" if model.card.private else READ
+    return "declared"

@@ -1,8 +1,7 @@
 """Consequences of another epsilon for a model, planned from public numbers alone."""
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,12 +16,10 @@ from dpscd.privacy.relation import PrivacyTarget
 from dpscd.releases.training import Training
 from dpscd.rendering import number
 
-_MARKS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # on the axis of epsilon
-_EPSILONS = _MARKS  # that are planned
+_EPSILONS = _MARKS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # planned, and on the axis
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """One epsilon and its consequences."""
 
     epsilon: float
@@ -46,8 +43,7 @@ def points(model: Described) -> list[Point]:
             continue
     if own not in plans:
         return []
-    numbers = model.fit.numbers
-    typical = math.sqrt(float(np.mean(numbers.coef**2))) or math.inf
+    typical = math.sqrt(float(np.mean(model.fit.numbers.coef**2))) or math.inf
     band = BAND * math.sqrt(float(np.mean(model.fit.deviations[0] ** 2)))
     found = []
     for epsilon, plan in plans.items():
@@ -59,57 +55,46 @@ def points(model: Described) -> list[Point]:
     return found
 
 
-@dataclass(frozen=True)
-class TradeOff:
-    """Charts over epsilon, and a table of what they show."""
-
-    charts: list[Chart]
-    columns: list[str]
-    rows: list[list[str]]
-    hidden: str  # name of the column of records, or persons, hidden
-
-
-def trade_off(model: Described) -> TradeOff | None:
-    """Return what other epsilons would mean, or None if the plan cannot be repeated."""
+def trade_off(model: Described) -> dict[str, Any] | None:
+    """Return charts over epsilon and a table of the same, or None if it cannot be planned."""
     every = points(model)
     if not every:
         return None
-    own, noun = model.card.epsilon, model.unit.noun
+    own, noun, delta = model.card.epsilon, model.unit.noun, model.card.delta
     here = next(x for x in every if x.epsilon == own)
     banded = not math.isnan(here.noise)
-    rows = [
-        [
-            f"{x.epsilon:g}{' (this model)' if x.epsilon == own else ''}",
-            percent(x.guess),
-            f"{odds(x.epsilon)} \u00d7",
-            number(x.hidden, 2),
-            *([f"{number(x.noise, 2)} \u00d7"] if banded else []),
-        ]
-        for x in every
-    ]
-    guesses = _guesses(every, model.card.delta)
-    noises = [(x.epsilon, x.noise) for x in every]
+    hidden = f"{noun.capitalize()}s hidden"
+    columns = ["Epsilon", "Best guess", "Odds change by", hidden]
     charts = [
         _over_epsilon(
             f"Protection: best guess about one {noun}",
-            guesses,
+            _guesses(every, delta),
             (own, 100.0 * here.guess, percent(here.guess)),
             Axis(50.0, 100.0, unit=" %"),
         )
     ]
-    hidden = f"{noun.capitalize()}s hidden"
-    columns = ["Epsilon", "Best guess", "Odds change by", hidden]
+    rows = [
+        [
+            f"{x.epsilon:g}{' (this model)' if x is here else ''}",
+            percent(x.guess),
+            f"{odds(x.epsilon)} \u00d7",
+            number(x.hidden, 2),
+        ]
+        for x in every
+    ]
     if banded:
         columns.append("Band over typical coefficient")
+        texts = [f"{number(x.noise, 2)} \u00d7" for x in every]
+        rows = [[*row, text] for row, text in zip(rows, texts, strict=True)]
         charts.append(
             _over_epsilon(
                 "Precision: band over a typical coefficient",
-                noises,
-                (own, here.noise, f"{number(here.noise, 2)} \u00d7"),
+                [(x.epsilon, x.noise) for x in every],
+                (own, here.noise, texts[every.index(here)]),
                 _powers([x.noise for x in every]),
             )
         )
-    return TradeOff(charts, columns, rows, hidden)
+    return {"charts": charts, "columns": columns, "rows": rows, "hidden": hidden}
 
 
 def _over_epsilon(

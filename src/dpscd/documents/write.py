@@ -10,16 +10,21 @@ from typing import Any
 
 from dpscd._version import __version__
 from dpscd.atomic import atomic_write
+from dpscd.documents.added import (
+    ABOUT,
+    Details,
+    Evaluation,
+    missing_everything,
+    read_about,
+    read_details,
+    read_evaluation,
+)
 from dpscd.documents.described import Described, described
-from dpscd.documents.details import Details, missing_everything, read_details
 from dpscd.documents.effects import INTERCEPT, effects, estimates, forest
-from dpscd.documents.evaluation import ABOUT, Evaluation, read_about, read_evaluation
-from dpscd.documents.facts import chance, describe
-from dpscd.documents.public import READ, column_facts
+from dpscd.documents.facts import READ, chance, column_facts, describe
 from dpscd.documents.tradeoff import trade_off
 from dpscd.errors import ParameterError
 from dpscd.model.card import PrivacyCard
-from dpscd.privacy.entries import BudgetState, Reservation
 from dpscd.privacy.ledger import Ledger
 from dpscd.privacy.relation import Unit
 from dpscd.rendering import number, rendered
@@ -94,7 +99,11 @@ def evaluation_of(model: Described, path: str | os.PathLike[str] | None) -> Eval
             "an evaluation belongs to a model's file: save the model, and give its file."
         )
     found = read_evaluation(path)
-    found.check_model(model.digest, model.name)
+    if found.model != model.digest:
+        raise ParameterError(
+            f"the evaluation is not of {model.name}, but of another model, or of this one as "
+            "it was before: make it again with dpscd evaluate --json."
+        )
     return found
 
 
@@ -110,7 +119,7 @@ def page(
 ) -> str:
     """Return the page about a model: one self-contained text.
 
-    `about` maps keys of :data:`dpscd.documents.evaluation.ABOUT` to the owner's texts.
+    `about` maps keys of :data:`dpscd.documents.added.ABOUT` to the owner's texts.
     """
     style = _STYLE.read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -147,49 +156,47 @@ def _intervals(model: Described) -> dict[str, Any] | None:
     summary = model.model.summary()
     every = estimates(model, summary)
     sure = [x for x in every if x.refused is None]
-    refused = [x for x in every if x.refused is not None]
     slopes = [x for x in sure if x.term != INTERCEPT]
-    level = f"{100.0 * summary.level:g} %"
+    level, odds = f"{100.0 * summary.level:g} %", not model.regression
     return {
-        "notes": " ".join(summary.notes[len(refused) :]),  # those before say the same
+        "notes": " ".join(summary.notes[len(every) - len(sure) :]),  # those before are refusals
         "level": level,
-        "odds": not model.regression,
+        "odds": odds,
         "outside": sum(x.leaves_out_zero for x in slopes),
         "count": len(slopes),
         "bars": forest(model, sure, level),
-        "rows": [x.row(odds=not model.regression) for x in sure],
-        "refused": refused,
+        "rows": [x.row(odds=odds) for x in sure],
+        "refused": [x for x in every if x.refused is not None],
     }
 
 
 def _budget(card: PrivacyCard, ledger: Ledger) -> list[dict[str, Any]]:
     """Return the budget of the model's data set, or of all if it has none."""
     named = card.facts.dataset
-    names = ledger.datasets() if named is None else (named,)
     lists = [card.releases] if card.search is None else card.search.lists()
     own = [release.to_dict() for one in lists for release in one]
-    return [_spent(ledger.show(name), ledger.history(name), own) for name in names]
-
-
-def _spent(
-    state: BudgetState, fits: tuple[Reservation, ...], own: list[dict[str, Any]]
-) -> dict[str, Any]:
-    rows = []
-    for x in fits:
-        fit = f"{x.label or 'a fit'}{' (this plan)' if list(x.releases) == own else ''}"
-        stands = "finished" if x.committed else "not finished, spent all the same"
-        stands += ", noise from a seed" if x.seeded else ""
-        time = x.time.replace("T", " ").replace("Z", " UTC")
-        rows.append([f"{x.id}", time, fit, stands, f"{x.epsilon:g}", chance(x.delta)])
-    return {
-        "state": state,
-        "share": 100.0 * min(1.0, state.spent_epsilon / state.epsilon),
-        "spent": number(state.spent_epsilon, 4),
-        "left": number(state.left_epsilon, 4),
-        "delta": chance(state.delta),
-        "person": Unit.parse(state.unit).is_person,
-        "rows": rows,
-    }
+    found = []
+    for name in ledger.datasets() if named is None else (named,):
+        state = ledger.show(name)
+        rows = []
+        for x in ledger.history(name):
+            fit = f"{x.label or 'a fit'}{' (this plan)' if list(x.releases) == own else ''}"
+            stands = "finished" if x.committed else "not finished, spent all the same"
+            stands += ", noise from a seed" if x.seeded else ""
+            time = x.time.replace("T", " ").replace("Z", " UTC")
+            rows.append([f"{x.id}", time, fit, stands, f"{x.epsilon:g}", chance(x.delta)])
+        found.append(
+            {
+                "state": state,
+                "share": 100.0 * min(1.0, state.spent_epsilon / state.epsilon),
+                "spent": number(state.spent_epsilon, 4),
+                "left": number(state.left_epsilon, 4),
+                "delta": chance(state.delta),
+                "person": Unit.parse(state.unit).is_person,
+                "rows": rows,
+            }
+        )
+    return found
 
 
 # --- exports --------------------------------------------------------------------------------
@@ -199,7 +206,7 @@ def registry_entry(model: Described, details: str | os.PathLike[str] | None) -> 
     """Return an entry of tier 3 for the registry of deployments of differential privacy.
 
     As YAML, or raise ParameterError. `details` is the file with what the model does not know;
-    see :func:`dpscd.documents.details.template`. The registry's schema, which is OpenDP's, is
+    see :func:`dpscd.documents.added.template`. The registry's schema, which is OpenDP's, is
     in tests/documents.
     """
     if not model.card.private:
