@@ -10,8 +10,7 @@ from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.records.labels import ClassLabels, CountLabels, NumberLabels
 from dpscd.releases.base import Stores
 from dpscd.releases.bounds import Bounds
-from dpscd.releases.labels import LabelMean, LabelSpread, ResidualSpread
-from dpscd.releases.moments import Moments
+from dpscd.releases.moments import LabelMean, LabelSpread, Moments, ResidualSpread
 from dpscd.releases.training import Pilot, Training
 from dpscd.solvers.local import LocalRecords
 

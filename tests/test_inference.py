@@ -6,11 +6,21 @@ import numpy as np
 import pytest
 
 from dpscd.errors import ParameterError
-from dpscd.inference import HIDDEN, NOT_IDENTIFIED, SHRUNK, Inference, Path, coefficient_map
+from dpscd.inference import (
+    HIDDEN,
+    NOT_IDENTIFIED,
+    SHRUNK,
+    Inference,
+    Matrices,
+    Measure,
+    Path,
+    coefficient_map,
+    measure_of,
+)
 from dpscd.inference import _excess as excess
 from dpscd.inference import _inverse as corrected_inverse
-from dpscd.information import ROBUST, Matrices, Measure, is_robust, measure_of
 from dpscd.losses import Squared
+from dpscd.planning.facts import ROBUST, is_robust
 from dpscd.planning.inference import expected_width, inference_rule, information_noise
 from dpscd.planning.rule import plan_fit
 from dpscd.privacy.relation import PrivacyTarget

@@ -19,7 +19,7 @@ from dpscd.audit import (
 from dpscd.audit.canaries import row_weights, step_ratios
 from dpscd.errors import ParameterError
 from dpscd.persons import SHARE, SUM, PersonFacts
-from dpscd.privacy.noise import LatticeGaussian
+from dpscd.privacy.draws import LatticeGaussian
 from dpscd.privacy.relation import Relation
 
 MODELS = [DPRidge, DPHuberRegressor, DPLogisticRegression, DPLinearSVC]

@@ -28,8 +28,8 @@ from dpscd.audit import (
 )
 from dpscd.estimators import fitting
 from dpscd.estimators.private_score import private_score
+from dpscd.privacy.draws import Lots, PoissonLots
 from dpscd.privacy.random import Purpose, source_for
-from dpscd.privacy.sampling import Lots, PoissonLots
 from dpscd.releases.moments import MomentsQuery
 from dpscd.releases.score import Score
 from dpscd.releases.training import Pilot

@@ -22,7 +22,7 @@ from dpscd.device.rows import (
     put_block,
     put_rows,
 )
-from dpscd.privacy.noise import limb_lattice_step
+from dpscd.privacy.draws import limb_lattice_step
 
 __all__ = ["Teacher", "generated", "hostile_members", "hostile_numbers", "judged"]
 

@@ -19,7 +19,7 @@ from dpscd.device.limbs import LARGEST, LARGEST_CUT
 from dpscd.device.rows import empty_rows, put_rows
 from dpscd.device.training import Job, new_state
 from dpscd.losses import Hinge, Logistic, Softmax, Squared, dual_step, record_steps
-from dpscd.privacy.noise import limb_lattice_step
+from dpscd.privacy.draws import limb_lattice_step
 from dpscd.problem import Problem
 
 pytestmark = pytest.mark.usefixtures("exact")

@@ -30,8 +30,8 @@ from dpscd.distributed.cluster import connected
 from dpscd.distributed.collections import columns_of, partitions_of
 from dpscd.distributed.shard_actor import ShardActor, StaleShardError, _room
 from dpscd.records.rows import Unread, is_dask
+from dpscd.releases.base import only_sums
 from dpscd.releases.moments import MomentsQuery
-from dpscd.releases.query import only_sums
 
 
 @pytest.fixture(autouse=True)

@@ -302,10 +302,10 @@ def test_capacity_is_of_persons():
     """As many rows as there are for one person: no refusal follows their number."""
     from dpscd.losses import Squared
     from dpscd.persons import PersonRows
-    from dpscd.privacy.noise import capacity_of
+    from dpscd.privacy.draws import capacity_of
     from dpscd.problem import Problem
     from dpscd.records.labels import NumberLabels
-    from dpscd.releases.labels import LabelQuery
+    from dpscd.releases.moments import LabelQuery
     from dpscd.solvers.local import LocalRecords
 
     rows = capacity_of(1) + 1

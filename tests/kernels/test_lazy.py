@@ -25,9 +25,8 @@ from dpscd.kernels.lazy import (
 from dpscd.kernels.lots import advance
 from dpscd.late import COMPILED
 from dpscd.losses import Hinge, Logistic, Softmax, Squared
-from dpscd.privacy.noise import LatticeGaussian, draw_normals
+from dpscd.privacy.draws import LatticeGaussian, PoissonLots, draw_normals
 from dpscd.privacy.random import Purpose, SeededSource
-from dpscd.privacy.sampling import PoissonLots
 from dpscd.problem import Problem
 
 N, D, STEPS, START = 14, 6, 9, 2

@@ -9,9 +9,14 @@ from hypothesis import strategies as st
 from dpscd.errors import CalibrationError, CardError, ParameterError
 from dpscd.privacy.accounting import SampledGaussian, gaussian_multiplier
 from dpscd.privacy.calibration import interval_for
-from dpscd.privacy.noise import LatticeGaussian, capacity_of, lattice_step, power_of_two_below
+from dpscd.privacy.draws import (
+    LatticeGaussian,
+    PoissonLots,
+    capacity_of,
+    lattice_step,
+    power_of_two_below,
+)
 from dpscd.privacy.relation import PrivacyTarget, Relation
-from dpscd.privacy.sampling import PoissonLots
 from dpscd.releases.moments import Moments
 from plans import make_plan
 

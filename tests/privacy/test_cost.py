@@ -6,9 +6,8 @@ from dpscd.errors import CardError
 from dpscd.model.plain import typed
 from dpscd.privacy.accounting import SampledGaussian, epsilon_of
 from dpscd.privacy.cost import Cost, claim, inner_target
-from dpscd.privacy.noise import LatticeGaussian
+from dpscd.privacy.draws import LatticeGaussian, PoissonLots
 from dpscd.privacy.relation import Relation
-from dpscd.privacy.sampling import PoissonLots
 
 EVENT = SampledGaussian(0.1, 4.0, 100)
 GOOD = Cost("shared vector", EVENT, 0.01, 5, 1000)

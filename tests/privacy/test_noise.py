@@ -10,7 +10,7 @@ from scipy import stats
 from dpscd.errors import ParameterError
 from dpscd.kernels.draws import LARGEST_NORMAL, NORMAL_ERROR
 from dpscd.kernels.dual import StepConstants, release
-from dpscd.privacy.noise import LatticeGaussian, power_of_two_below
+from dpscd.privacy.draws import LatticeGaussian, power_of_two_below
 from dpscd.privacy.random import SeededSource
 from drawn import ALARM
 

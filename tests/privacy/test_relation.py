@@ -6,9 +6,9 @@ import pytest
 
 from dpscd.errors import ParameterError
 from dpscd.privacy.accounting import SampledGaussian, epsilon_of, gaussian_multiplier, renyi_of
+from dpscd.privacy.draws import PoissonLots
 from dpscd.privacy.filters import new_filter
 from dpscd.privacy.relation import PrivacyTarget, Relation, RelationFacts
-from dpscd.privacy.sampling import PoissonLots
 
 
 @pytest.mark.parametrize("relation", list(Relation))

@@ -8,10 +8,10 @@ import pytest
 
 from dpscd.errors import ParameterError, StreamError
 from dpscd.kernels.draws import wait_of
-from dpscd.privacy import sampling
+from dpscd.privacy import draws
+from dpscd.privacy.draws import PoissonLots
 from dpscd.privacy.random import LotsSource, Purpose, SecureSource, SeededSource
 from dpscd.privacy.relation import Relation
-from dpscd.privacy.sampling import PoissonLots
 from drawn import RecordingSource, binomial, independent_bits, lot_by_definition
 
 
@@ -182,7 +182,7 @@ def lots_source(seed=b"key"):
 @pytest.mark.parametrize("exact", [False, True], ids=["rounded", "exact"])
 @pytest.mark.parametrize("rate", [0.1, 0.6])
 def test_bits_by_number_are_independent_with_the_stated_rate(rate, exact, monkeypatch):
-    monkeypatch.setattr(sampling, "_BLOCK", 4)
+    monkeypatch.setattr(draws, "_BLOCK", 4)
     steps, rows = 10_000, 10
     source = lots_source()
     found = np.zeros((steps, rows), dtype=np.int64)

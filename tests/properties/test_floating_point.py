@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from dpscd.kernels.dual import StepConstants, release
-from dpscd.privacy.noise import LatticeGaussian
+from dpscd.privacy.draws import LatticeGaussian
 from dpscd.privacy.random import SeededSource
 
 FALSE_ALARM = 1e-6

@@ -23,8 +23,8 @@ from dpscd.losses import Logistic, Poisson, Softmax, Squared
 from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import Relation
 from dpscd.problem import DeferredRows, Problem, labels_of
+from dpscd.releases.base import Residuals
 from dpscd.releases.moments import MomentsQuery
-from dpscd.releases.query import Residuals
 from dpscd.solvers.dp_scd import dp_scd
 from dpscd.solvers.threads import fill_deferred
 from dpscd.standard import Standard

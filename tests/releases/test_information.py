@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from dpscd.errors import ParameterError
-from dpscd.information import ROBUST, measure_of, packed_size, released_size
+from dpscd.inference import measure_of, packed_size, released_size
 from dpscd.losses import Logistic, Squared
 from dpscd.persons import PersonRows
+from dpscd.planning.facts import ROBUST
 from dpscd.privacy.random import SeededSource
 from dpscd.problem import Problem
-from dpscd.releases.base import State
+from dpscd.releases.base import Residuals, State
 from dpscd.releases.information import Information, InformationQuery
-from dpscd.releases.query import Residuals
 from dpscd.solvers.local import LocalRecords
 from dpscd.standard import Standard
 from plans import after, make_plan

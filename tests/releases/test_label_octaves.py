@@ -11,7 +11,7 @@ from dpscd.losses import Poisson, Squared
 from dpscd.privacy.random import SeededSource
 from dpscd.problem import Problem
 from dpscd.releases.base import State
-from dpscd.releases.labels import LabelSpread, OctaveQuery
+from dpscd.releases.moments import LabelSpread, OctaveQuery
 from plans import after, make_facts
 from plans import held as held_rows
 

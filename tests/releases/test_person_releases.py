@@ -11,11 +11,16 @@ from dpscd.link import Link
 from dpscd.losses import Logistic, Poisson, Squared
 from dpscd.persons import PersonRows, training_weights
 from dpscd.problem import Model, Problem
+from dpscd.releases.base import Residuals
 from dpscd.releases.bounds import HistogramQuery, magnitude_limits
-from dpscd.releases.labels import DistanceQuery, LabelQuery, OctaveQuery, ResidualQuery
-from dpscd.releases.moments import MomentsQuery
+from dpscd.releases.moments import (
+    DistanceQuery,
+    LabelQuery,
+    MomentsQuery,
+    OctaveQuery,
+    ResidualQuery,
+)
 from dpscd.releases.probability import CalibrationQuery, LevelQuery, SteepnessQuery
-from dpscd.releases.query import Residuals
 from dpscd.releases.rescaling import LongRowsQuery, RescalingQuery
 from dpscd.solvers.local import LocalRecords
 

@@ -11,11 +11,11 @@ from dpscd.errors import DataError, ParameterError
 from dpscd.model.fit import run
 from dpscd.planning.rule import plan_fit
 from dpscd.privacy.cost import BOUND_CELLS
-from dpscd.privacy.noise import capacity_of, check_capacity
+from dpscd.privacy.draws import capacity_of, check_capacity
 from dpscd.privacy.random import Purpose, SeededSource
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.releases import base
-from dpscd.releases.query import sum_over
+from dpscd.releases.base import sum_over
 from plans import after, held, make_plan, noise_of, task_facts
 
 N = 4096

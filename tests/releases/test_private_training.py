@@ -14,7 +14,7 @@ from dpscd.kernels.rows import CsrRows
 from dpscd.model.fit import run
 from dpscd.privacy.random import Purpose, SeededSource
 from dpscd.records.labels import NumberLabels
-from dpscd.releases import labels as label_releases
+from dpscd.releases import moments as moments_module
 from drawn import RecordingSource
 from plans import held, make_plan
 
@@ -99,7 +99,7 @@ def test_a_pilot_that_explains_much_is_built_upon(monkeypatch):
     X, y = data(explained=1.0)
     with_pilot = error(train(plan, X, y), X, y)
     assert with_pilot < 0.05 * np.var(y)
-    monkeypatch.setattr(label_releases, "_MUCH", 0.0)
+    monkeypatch.setattr(moments_module, "_MUCH", 0.0)
     dropped = error(train(plan, X, y), X, y)
     assert with_pilot < dropped
 
@@ -108,7 +108,7 @@ def test_a_pilot_that_explains_nothing_is_dropped(monkeypatch):
     plan = planned()
     X, y = data(explained=0.0)
     found = train(plan, X, y)
-    monkeypatch.setattr(label_releases, "_MUCH", 0.0)
+    monkeypatch.setattr(moments_module, "_MUCH", 0.0)
     never = train(plan, X, y)
     np.testing.assert_array_equal(found.coef, never.coef)
     np.testing.assert_array_equal(found.intercept, never.intercept)

@@ -14,9 +14,8 @@ from dpscd.model.fit import run
 from dpscd.model.plain import KINDS
 from dpscd.privacy.random import SeededSource
 from dpscd.problem import Problem
-from dpscd.releases.base import SumRelease
+from dpscd.releases.base import Query, SumRelease, sum_over
 from dpscd.releases.moments import MomentsQuery
-from dpscd.releases.query import Query, sum_over
 from dpscd.solvers import local
 from plans import held, make_plan
 

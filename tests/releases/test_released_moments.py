@@ -14,13 +14,17 @@ from scipy import stats
 from dpscd.errors import DataError, ParameterError, StreamError
 from dpscd.kernels.draws import PAIR_WORDS
 from dpscd.losses import Squared
-from dpscd.privacy.noise import LatticeGaussian, capacity_of
+from dpscd.privacy.draws import LatticeGaussian, capacity_of
 from dpscd.privacy.random import Purpose, SeededSource
 from dpscd.problem import Problem
-from dpscd.releases.base import State
-from dpscd.releases.labels import DistanceQuery, LabelQuery, ResidualQuery, ResidualSpread
-from dpscd.releases.moments import MomentsQuery
-from dpscd.releases.query import Residuals
+from dpscd.releases.base import Residuals, State
+from dpscd.releases.moments import (
+    DistanceQuery,
+    LabelQuery,
+    MomentsQuery,
+    ResidualQuery,
+    ResidualSpread,
+)
 from drawn import RecordingSource
 from plans import after, held, make_plan, stores
 

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from dpscd.privacy.cost import claim
-from dpscd.privacy.noise import lattice_step, noisy_sum
+from dpscd.privacy.draws import lattice_step, noisy_sum
 from dpscd.privacy.random import Purpose, SeededSource
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.releases.score import plan_score, score_interval, whole_score

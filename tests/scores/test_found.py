@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as reference
 
 from dpscd.metrics import decision_metrics
-from dpscd.privacy.noise import lattice_step, noisy_sum
+from dpscd.privacy.draws import lattice_step, noisy_sum
 from dpscd.privacy.random import Purpose, SeededSource
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.releases.score import plan_score, total_of

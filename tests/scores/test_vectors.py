@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpscd.errors import ParameterError
-from dpscd.privacy.noise import lattice_step
+from dpscd.privacy.draws import lattice_step
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.releases import score
 from dpscd.releases.score import total_of

@@ -12,7 +12,7 @@ from dpscd.kernels.lots import advance
 from dpscd.kernels.pack import pack_rows
 from dpscd.kernels.packed import advance_packed
 from dpscd.losses import Logistic
-from dpscd.privacy.noise import capacity_of
+from dpscd.privacy.draws import capacity_of
 from dpscd.privacy.random import Purpose, SeededSource
 from dpscd.problem import Problem
 from dpscd.solvers import dp_scd as solver

@@ -11,14 +11,13 @@ from one_machine import OneMachine
 
 from dpscd.errors import DataError, ParameterError, WorkerError
 from dpscd.model.fit import run
-from dpscd.privacy import sampling
-from dpscd.privacy.noise import capacity_of
+from dpscd.privacy import draws
+from dpscd.privacy.draws import capacity_of
 from dpscd.privacy.random import LotsSource, Purpose, SeededSource
 from dpscd.records.labels import NumberLabels
+from dpscd.releases.base import Residuals
 from dpscd.releases.bounds import HistogramQuery, bin_counts
-from dpscd.releases.labels import DistanceQuery, LabelQuery, ResidualQuery
-from dpscd.releases.moments import MomentsQuery
-from dpscd.releases.query import Residuals
+from dpscd.releases.moments import DistanceQuery, LabelQuery, MomentsQuery, ResidualQuery
 from dpscd.solvers import shard as shards
 from dpscd.solvers import sharded
 from dpscd.solvers.shard import Shard
@@ -168,7 +167,7 @@ def same(found, expected):
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Bits for 400 records, not for 16384: the interpreter takes its time."""
-    monkeypatch.setattr(sampling, "_BLOCK", 64)
+    monkeypatch.setattr(draws, "_BLOCK", 64)
 
 
 CUTS = [[], [130], [1, 1, 90, 399]]

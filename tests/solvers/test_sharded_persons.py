@@ -11,8 +11,8 @@ from test_sharded import divided as records_divided
 from test_sharded import whole as records_whole
 
 from dpscd.persons import PersonFacts, PersonRows
+from dpscd.releases.base import sum_over
 from dpscd.releases.bounds import HistogramQuery
-from dpscd.releases.query import sum_over
 from dpscd.solvers.shard import Shard
 from dpscd.solvers.sharded import ShardPool
 

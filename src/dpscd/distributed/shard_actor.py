@@ -9,7 +9,7 @@ from distributed import get_worker
 from dpscd.distributed.builds import check_alike, own_build
 from dpscd.distributed.collections import Partition
 from dpscd.errors import DpscdError, WorkerError
-from dpscd.releases.query import only_sums
+from dpscd.releases.base import only_sums
 from dpscd.solvers.shard import Reader, Shard
 
 _METHODS = frozenset({"begin", "count", "keys", "read_with", "replay", "step", "total"})

@@ -2,7 +2,7 @@
 
 Dask schedules, carries and restarts. A worker is sent public facts (problem, plan, shared
 vectors, the schema) or a key, for the bits of its records or for hashes of identifiers; its
-answers pass :func:`~dpscd.releases.query.only_sums`.
+answers pass :func:`~dpscd.releases.base.only_sums`.
 """
 
 import asyncio

@@ -27,12 +27,11 @@ from dpscd.estimators.validation import (
     threads_of,
     warn_of_target,
 )
-from dpscd.information import ROBUST, is_robust
 from dpscd.model.card import PrivacyCard
 from dpscd.model.file import LOCAL, write_fit
 from dpscd.model.fit import Fit
 from dpscd.persons import SHARE, SUM, PersonFacts
-from dpscd.planning.facts import Facts
+from dpscd.planning.facts import ROBUST, Facts, is_robust
 from dpscd.planning.plan import Plan
 from dpscd.planning.rule import default_constant, worth_standardising
 from dpscd.privacy.relation import PrivacyTarget, Relation

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from dpscd.errors import ParameterError
 from dpscd.estimators.parameters import check, number
 from dpscd.estimators.sklearn_compat import check_fitted
-from dpscd.inference import ABSENT, CAPPED, Found, Inference, Path, coefficient_map
-from dpscd.information import measure_of
+from dpscd.inference import ABSENT, CAPPED, Found, Inference, Path, coefficient_map, measure_of
 from dpscd.model.fit import Fit
 from dpscd.problem import Problem
 from dpscd.releases.base import State

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpscd.errors import ParameterError
 from dpscd.estimators.parameters import check, given, integer
-from dpscd.information import ROBUST
 from dpscd.persons import SHARE, SUM, PersonFacts
-from dpscd.planning.facts import Facts
+from dpscd.planning.facts import ROBUST, Facts
 from dpscd.planning.forecast import (
     Finer,
     Forecast,

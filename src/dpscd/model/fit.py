@@ -19,11 +19,10 @@ from dpscd.preprocessing.monotone import made_monotone
 from dpscd.privacy.random import Source
 from dpscd.privacy.search import Search
 from dpscd.problem import Floats, Model
-from dpscd.releases.base import Observer, Stores
+from dpscd.releases.base import Observer, RecordStore, Stores
 from dpscd.releases.bounds import Bounds
 from dpscd.releases.information import Information
 from dpscd.releases.probability import link_of
-from dpscd.releases.query import RecordStore
 from dpscd.releases.score import Estimate, ScoredRecords
 
 if TYPE_CHECKING:

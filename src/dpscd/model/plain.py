@@ -22,8 +22,7 @@ from dpscd.records.labels import ClassLabels, CountLabels, NumberLabels
 from dpscd.releases.base import Release
 from dpscd.releases.bounds import Bounds
 from dpscd.releases.information import Information
-from dpscd.releases.labels import LabelMean, LabelSpread, ResidualSpread
-from dpscd.releases.moments import Moments
+from dpscd.releases.moments import LabelMean, LabelSpread, Moments, ResidualSpread
 from dpscd.releases.probability import Calibration, Level, Steepness
 from dpscd.releases.rescaling import LongRows, Rescaling
 from dpscd.releases.score import Score

@@ -5,12 +5,14 @@ from typing import Any
 
 from dpscd import losses
 from dpscd.errors import ParameterError
-from dpscd.information import ROBUST
 from dpscd.losses import Loss
 from dpscd.persons import PersonFacts
 from dpscd.privacy.relation import RECORD, Unit, assumptions
 from dpscd.problem import Problem
 from dpscd.standard import Levels
+
+#: What `inference` is for intervals that do not assume that the model is true.
+ROBUST = "robust"
 
 _ASSUMPTIONS = assumptions("model", "records")
 
@@ -211,3 +213,9 @@ class Facts:
             levels=self.levels
             and self.levels._replace(value=self.levels.value / self.row_bound),
         )
+
+
+def is_robust(asked: object, width: int, *, logistic: bool, persons: bool) -> bool:
+    """Return whether the variance of slopes is released as a whole."""
+    # On request; for persons, whose rows are dependent; and for one number, its own trace.
+    return bool(asked) and (asked == ROBUST or persons or (width == 1 and not logistic))

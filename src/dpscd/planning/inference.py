@@ -8,8 +8,7 @@ import math
 from typing import NamedTuple
 
 from dpscd.errors import ParameterError
-from dpscd.inference import SEEN
-from dpscd.information import AVERAGING, curvature_error, parts_of
+from dpscd.inference import AVERAGING, SEEN, curvature_error, parts_of
 from dpscd.planning.facts import Facts
 from dpscd.privacy.relation import FORMAL
 

@@ -16,8 +16,7 @@ from dpscd.privacy.relation import PrivacyTarget
 from dpscd.releases.base import Release
 from dpscd.releases.bounds import Bounds
 from dpscd.releases.information import Information
-from dpscd.releases.labels import LabelMean, LabelSpread, ResidualSpread
-from dpscd.releases.moments import Moments
+from dpscd.releases.moments import LabelMean, LabelSpread, Moments, ResidualSpread
 from dpscd.releases.probability import Calibration, Level, Steepness
 from dpscd.releases.rescaling import LongRows, Rescaling
 from dpscd.releases.training import Pilot, Training

@@ -7,9 +7,8 @@ from typing import Any
 
 from dpscd.errors import CardError
 from dpscd.privacy.accounting import SampledGaussian, epsilon_of
-from dpscd.privacy.noise import LatticeGaussian, lazy_tail
+from dpscd.privacy.draws import LatticeGaussian, PoissonLots, lazy_tail
 from dpscd.privacy.relation import Relation
-from dpscd.privacy.sampling import PoissonLots
 
 #: Cells of each of the two histograms from which bounds of columns are estimated.
 BOUND_CELLS = 128

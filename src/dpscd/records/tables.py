@@ -16,7 +16,7 @@ from dpscd.errors import DataError, ParameterError
 from dpscd.persons import PersonFacts, PersonRows, training_weights
 from dpscd.preprocessing.column_features import width_of
 from dpscd.preprocessing.schema import Schema
-from dpscd.privacy.noise import check_capacity
+from dpscd.privacy.draws import check_capacity
 from dpscd.privacy.random import Source
 from dpscd.problem import Problem
 from dpscd.records import refusals
@@ -48,8 +48,7 @@ from dpscd.records.labels import (
 )
 from dpscd.records.refusals import redact_errors
 from dpscd.records.rows import Triples, Unread, table_of
-from dpscd.releases.base import Observer
-from dpscd.releases.query import Query, Residuals, sum_over
+from dpscd.releases.base import Observer, Query, Residuals, sum_over
 from dpscd.releases.training import Training
 from dpscd.solvers.local import LocalRecords
 
@@ -239,7 +238,7 @@ def training_rows(
 
 
 class TableRecords:
-    """Records whose bounds are released first: a :class:`~dpscd.releases.query.RecordStore`."""
+    """Records whose bounds are released first: a :class:`~dpscd.releases.base.RecordStore`."""
 
     def __init__(self, reader: TableReader, parsed: Parsed, threads: int) -> None:
         self._reader, self._parsed, self._threads = reader, parsed, threads

@@ -18,8 +18,7 @@ from dpscd.kernels.rows import MARGIN
 from dpscd.privacy.cost import BOUND_CELLS
 from dpscd.privacy.random import Purpose
 from dpscd.problem import Floats
-from dpscd.releases.base import State, SumRelease
-from dpscd.releases.query import Query, SomeRecords
+from dpscd.releases.base import Query, SomeRecords, State, SumRelease
 
 # Limits of the first histogram: 0 and +-2^_LOWEST, ..., +-2^highest.
 _SIDE = (BOUND_CELLS - 2) // 2

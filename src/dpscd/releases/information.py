@@ -12,13 +12,12 @@ from typing import ClassVar, cast
 import numpy as np
 
 from dpscd.errors import ParameterError
-from dpscd.information import Measure, measure_of, released_size
+from dpscd.inference import Measure, measure_of, released_size
 from dpscd.kernels.dual import predictions
 from dpscd.kernels.probabilities import fill_probabilities
 from dpscd.kernels.rows import MARGIN, DenseRows
 from dpscd.problem import DeferredRows, Floats, Problem
-from dpscd.releases.base import State, SumRelease
-from dpscd.releases.query import Query, Residuals, SomeRecords, inner_labels
+from dpscd.releases.base import Query, Residuals, SomeRecords, State, SumRelease, inner_labels
 
 # A record with a slope beyond this counts for nothing: its square must be a number.
 _LARGEST = 1e100

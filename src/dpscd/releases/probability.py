@@ -12,8 +12,15 @@ from dpscd.errors import ParameterError
 from dpscd.kernels.probabilities import fill_means, fill_probabilities
 from dpscd.link import Link, expected_decisions, link_for
 from dpscd.problem import Floats, Model, Problem
-from dpscd.releases.base import State, SumRelease
-from dpscd.releases.query import FIRST, FURTHER, Query, SomeRecords, whole_sums
+from dpscd.releases.base import (
+    FIRST,
+    FURTHER,
+    Query,
+    SomeRecords,
+    State,
+    SumRelease,
+    whole_sums,
+)
 from dpscd.releases.rescaling import SLOPES
 
 STEEP = 3.25

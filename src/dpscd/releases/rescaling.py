@@ -7,9 +7,8 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from dpscd.problem import Floats, Model, Problem
-from dpscd.releases.base import State, SumRelease
-from dpscd.releases.labels import MeanRelease, OneNumberQuery
-from dpscd.releases.query import Query, SomeRecords, whole_sums
+from dpscd.releases.base import Query, SomeRecords, State, SumRelease, whole_sums
+from dpscd.releases.moments import MeanRelease, OneNumberQuery
 
 # Errors are measured in so many spreads of the labels, in more where what is released is so
 # exact that a slope still is: a longer unit cuts fewer errors.

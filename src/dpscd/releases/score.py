@@ -12,12 +12,11 @@ from dpscd.kernels.moments import fill_person_means
 from dpscd.kernels.rows import MARGIN
 from dpscd.privacy.accounting import SampledGaussian, gaussian_multiplier
 from dpscd.privacy.cost import Cost, claim
-from dpscd.privacy.noise import check_capacity, lattice_step
+from dpscd.privacy.draws import check_capacity, lattice_step
 from dpscd.privacy.random import Purpose
 from dpscd.privacy.relation import PrivacyTarget, Unit
 from dpscd.problem import Floats
-from dpscd.releases.base import SumRelease
-from dpscd.releases.query import Query
+from dpscd.releases.base import Query, SumRelease
 from dpscd.scores.measure import Answers, Measure, Sums
 from dpscd.scores.registry import ScoreFacts
 

@@ -9,12 +9,10 @@ import numpy as np
 from dpscd.errors import ParameterError
 from dpscd.privacy.accounting import SampledGaussian
 from dpscd.privacy.cost import LAZY_EPSILON, Cost
-from dpscd.privacy.noise import LatticeGaussian, lattice_step, whole_lattice_step
+from dpscd.privacy.draws import LatticeGaussian, PoissonLots, lattice_step, whole_lattice_step
 from dpscd.privacy.relation import PrivacyTarget, Relation, Unit
-from dpscd.privacy.sampling import PoissonLots
 from dpscd.problem import Floats, Model, Problem
-from dpscd.releases.base import Release, State, Stores
-from dpscd.releases.query import Residuals
+from dpscd.releases.base import Release, Residuals, State, Stores
 
 if TYPE_CHECKING:
     from dpscd.kernels.dual import StepConstants

@@ -10,9 +10,8 @@ from dpscd.errors import DataError, ParameterError
 from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import CsrRows, Rows, row_width
 from dpscd.persons import PersonRows
-from dpscd.privacy.noise import check_capacity
+from dpscd.privacy.draws import Lots, check_capacity
 from dpscd.privacy.random import Source
-from dpscd.privacy.sampling import Lots
 from dpscd.problem import DeferredRows, Floats, Problem
 from dpscd.releases.base import Observer
 from dpscd.releases.training import Training

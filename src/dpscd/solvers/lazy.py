@@ -18,8 +18,8 @@ from dpscd.kernels.lazy import (
     shared_of,
 )
 from dpscd.kernels.rows import CsrRows
+from dpscd.privacy.draws import Lots
 from dpscd.privacy.random import Purpose, Source
-from dpscd.privacy.sampling import Lots
 from dpscd.problem import Floats, Problem
 from dpscd.releases.base import Observer
 from dpscd.releases.training import Training

@@ -7,11 +7,10 @@ from typing import Any
 from dpscd.errors import ParameterError
 from dpscd.kernels.dual import Records
 from dpscd.persons import PersonRows
-from dpscd.privacy.noise import check_capacity
+from dpscd.privacy.draws import check_capacity
 from dpscd.privacy.random import Source
 from dpscd.problem import Floats, Problem, rows_of
-from dpscd.releases.base import Observer
-from dpscd.releases.query import Query, Residuals, inner_labels, sum_over
+from dpscd.releases.base import Observer, Query, Residuals, inner_labels, sum_over
 from dpscd.releases.training import Training
 from dpscd.solvers.dp_scd import dp_scd
 from dpscd.solvers.on_device import device_scd
@@ -21,7 +20,7 @@ _BLOCK = 4096  # rows that are read at once
 
 @dataclass(frozen=True, repr=False)
 class LocalRecords:
-    """Records in memory: a :class:`~dpscd.releases.query.RecordStore`."""
+    """Records in memory: a :class:`~dpscd.releases.base.RecordStore`."""
 
     X: Any
     labels: Floats  # in the user's units

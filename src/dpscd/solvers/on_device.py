@@ -10,7 +10,7 @@ import numpy as np
 from dpscd.errors import DataError, ParameterError
 from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import Rows
-from dpscd.privacy.noise import limb_lattice_step
+from dpscd.privacy.draws import limb_lattice_step
 from dpscd.privacy.random import Purpose, Source
 from dpscd.problem import DeferredRows, Floats, Problem
 from dpscd.releases.base import Observer

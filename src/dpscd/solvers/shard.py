@@ -21,7 +21,7 @@ from dpscd.kernels.rows import Rows
 from dpscd.persons import PersonFacts, PersonRows
 from dpscd.privacy.random import LotsSource
 from dpscd.problem import DeferredRows, Floats, Problem, rows_of
-from dpscd.releases.query import Query, Residuals, inner_labels, sum_over
+from dpscd.releases.base import Query, Residuals, inner_labels, sum_over
 from dpscd.releases.training import Training
 from dpscd.solvers.damping import Damping
 from dpscd.solvers.threads import fill_deferred

@@ -15,11 +15,10 @@ import numpy as np
 from dpscd.errors import ParameterError, WorkerError
 from dpscd.kernels.dual import StepConstants, release
 from dpscd.kernels.packed import release_cells
-from dpscd.privacy.noise import check_capacity
+from dpscd.privacy.draws import check_capacity
 from dpscd.privacy.random import LotsSource, Source
 from dpscd.problem import Floats, Problem
-from dpscd.releases.base import Observer
-from dpscd.releases.query import Query, Residuals
+from dpscd.releases.base import Observer, Query, Residuals
 from dpscd.releases.training import Training
 from dpscd.solvers.dp_scd import check_problem
 from dpscd.solvers.shard import Reader, Total

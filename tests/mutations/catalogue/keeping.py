@@ -14,7 +14,7 @@ FILES = [
 ]  # fmt: skip
 
 LEDGER = [
-    mistake("sums of a ledger read before its lock is taken", "privacy.ledger_file",
+    mistake("sums of a ledger read before its lock is taken", "privacy.ledger",
             "privacy/test_ledger::TestProcesses::"
             "test_nobody_writes_between_the_sums_and_what_is_added_to_them",
             swap('"BEGIN IMMEDIATE" if write else "BEGIN"', '"BEGIN"')),

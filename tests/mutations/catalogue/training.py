@@ -107,7 +107,7 @@ for k in range(total.shape[0]):
 ]  # fmt: skip
 
 LOTS = [
-    mistake("shuffled lots accounted as Poisson", "privacy.sampling:PoissonLots.draw", _BITS,
+    mistake("shuffled lots accounted as Poisson", "privacy.draws:PoissonLots.draw", _BITS,
             swap("skips = self.skips(rows)", """
 size = max(1, round(self.rate * rows))
 order = np.random.default_rng(first)
@@ -115,7 +115,7 @@ cut = -(-steps * size // rows)
 ids = np.concatenate([order.permutation(rows) for _ in range(cut)])
 return Lots(ids[: steps * size], size * np.arange(steps + 1))
 OLD""")),
-    mistake("a truncated lot buffer", "privacy.sampling:PoissonLots.draw", _BITS,
+    mistake("a truncated lot buffer", "privacy.draws:PoissonLots.draw", _BITS,
             swap("fill_lots(...)", "rest[1] = rest[0]")),
     mistake("rounded skips where records move", "releases.training:Training.lots",
             "test_lots_of_records_that_move_are_drawn_without_rounding",
@@ -123,7 +123,7 @@ OLD""")),
     mistake("exact lots that keep runs of even length", "kernels.draws:fill_exact_lots",
             "test_every_bit_is_independent_with_exactly_the_stated_chance",
             swap("length % 2 == 1", "length % 2 == 0")),
-    mistake("exact lots above the stated rate", "privacy.sampling:PoissonLots.share",
+    mistake("exact lots above the stated rate", "privacy.draws:PoissonLots.share",
             "test_exact_lots_are_drawn_at_most_at_the_rate_and_hardly_below_it",
             swap("int(...)", "OLD + 1")),
     mistake("a record at the edge of a block summed twice", "solvers.local:LocalRecords._parts",

@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss
 
 from dpscd import DPLogisticRegression, DPRidge
 from dpscd.planning import rule
-from dpscd.releases import labels
+from dpscd.releases import moments
 from dpscd_experiments.cells import Cell
 from dpscd_experiments.datasets import DATASETS, load_dataset
 from dpscd_experiments.experiment import (
@@ -35,7 +35,7 @@ ALL = "all"
 #: Each release with the constant of the rule that takes it away.
 WITHOUT: dict[str, tuple[Any, str, float]] = {
     "long rows": (rule, "_USELESS_GAIN", -1.0),
-    "octaves": (labels, "_FINE", np.inf),
+    "octaves": (moments, "_FINE", np.inf),
     "steepness": (rule, "_USELESS_STEEPNESS", -1.0),
 }
 _MOST, _TEST = 20_000, 5000

@@ -19,9 +19,8 @@ from dpscd.kernels.draws import shuffle
 from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import CsrRows, Rows
 from dpscd.losses import Hinge, Loss, Squared
-from dpscd.privacy.noise import draw_normals
+from dpscd.privacy.draws import Lots, PoissonLots, draw_normals
 from dpscd.privacy.random import Purpose, Source
-from dpscd.privacy.sampling import Lots, PoissonLots
 from dpscd.problem import Problem
 from dpscd.solvers.sdca import Look, Observer, sdca
 from dpscd_experiments.kernels.gradient import descend

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from dpscd.errors import ParameterError
 from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import Rows
+from dpscd.privacy.draws import Lots
 from dpscd.privacy.random import Source
-from dpscd.privacy.sampling import Lots
 from dpscd.problem import Problem
 from dpscd.releases.training import Training
 from dpscd.solvers.dp_scd import check_plan, draws
