@@ -84,16 +84,17 @@ def _by_class(
     for code, name in enumerate(names):
         own, said = int(confusion[code].sum()), int(confusion[:, code].sum())
         right = int(confusion[code, code])
-        one: dict[str, Any] = {
-            "class": name,
-            "records": own,
-            "predicted": said,
-            "recall": right / own if own else None,
-            "precision": right / said if said else None,
-        }
+        found.append(
+            {
+                "class": name,
+                "records": own,
+                "predicted": said,
+                "recall": right / own if own else None,
+                "precision": right / said if said else None,
+            }
+        )
         if probabilities is not None:
-            one["mean probability"] = float(probabilities[:, code].mean())
-        found.append(one)
+            found[-1]["mean probability"] = float(probabilities[:, code].mean())
     return found
 
 

@@ -24,12 +24,6 @@ def test_every_bill_is_valid(name, scores, tmp_path):
     assert SCHEMA.validate_str(text) is None
 
 
-def test_the_schema_does_refuse(tmp_path):
-    values = json.loads(bill_of_materials(examined("table", tmp_path)))
-    values["metadata"]["component"]["modelCard"]["epsilon"] = 1
-    assert SCHEMA.validate_str(json.dumps(values)) is not None
-
-
 def bill(name, tmp_path, scores=None):
     found = examined(name, tmp_path)
     values = json.loads(bill_of_materials(found, scores))

@@ -50,10 +50,6 @@ def test_the_claim_and_how_to_check_it(tmp_path):
     assert f"| Claim | (1, {found.card.delta:.3g})-differential privacy |" in body
     assert "dpscd verify 'model file.json'" in body
     assert "on 2030-01-02: they come to" in body
-    for release in found.card.releases:
-        assert f"| {release.what} |" in body
-    for text in found.card.assumptions:
-        assert f"* {text}" in body
     assert "| `age` | number, 6 intervals | declared | `between 0 and 120` |" in body
     assert "estimated privately" in body
 

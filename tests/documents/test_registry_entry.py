@@ -43,11 +43,7 @@ def test_an_entry_is_valid_and_complete(name, tmp_path, details):
     if name != "evil persons":  # whose unit is escaped
         assert own["privacy_loss"]["privacy_unit"] == found.card.unit
     assert found.card.relation.value in own["privacy_loss"]["privacy_unit_details"]
-    mechanisms = own["implementation"]["mechanisms"]
-    for release in found.card.releases:
-        assert f"* {release.what}" in mechanisms
-        assert f"{release.event.noise_multiplier:.5g} clips" in mechanisms
-    assert found.digest in mechanisms
+    assert found.digest in own["implementation"]["mechanisms"]
 
 
 def test_every_field_of_tier_3_is_filled(tmp_path, details):
@@ -57,22 +53,6 @@ def test_every_field_of_tier_3_is_filled(tmp_path, details):
         for name in schema["properties"]:
             if (part, name) not in optional or (part, name) == ("accounting", "composition"):
                 assert own[part][name], (part, name)
-
-
-def test_the_schema_does_refuse(tmp_path, details):
-    _, values, own = entry("table", tmp_path, details)
-    for place, name, wrong in (
-        (own["basic"], "publication_date", "today"),
-        (own["deployment_model"], "access_type", "Other"),
-        (own, "more", {}),
-        (own["privacy_loss"]["privacy_parameters"], "epsilon", "1"),
-    ):
-        before = dict(place)
-        place[name] = wrong
-        assert not VALID.is_valid(values), name
-        place.clear()
-        place.update(before)
-    assert VALID.is_valid(values)
 
 
 @pytest.mark.parametrize("field", fields(), ids=lambda field: field.name)

@@ -1,7 +1,6 @@
 """Empirical lower bounds on epsilon, of an estimator or of a mechanism under test.
 
-An accountant states how much can leak at most; the audit attacks and measures how much leaks at
-least. A bound above the claim, beyond its confidence, is a bug.
+A bound above the claim, beyond its confidence, is a bug.
 """
 
 from dpscd.audit.audit import AuditResult, Bound, audit, lower_bounds

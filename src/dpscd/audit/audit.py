@@ -1,8 +1,7 @@
 """The game of every audit: canaries in or out, statistics of the answers, lower bounds.
 
-In each run half of the canaries, drawn at random, take part. A case says how: it makes the
-records, runs what is audited and reads a score of each canary from each released statistic.
-From the scores with and without a canary follow lower bounds on epsilon.
+In each run half of the canaries, drawn at random, take part. A case makes the records, runs
+what is audited and reads a score of each canary from each released statistic.
 """
 
 import math

@@ -107,9 +107,7 @@ class Population:
     def dataset(self, present: Bools, relation: Relation, row_bound: float) -> Dataset:
         """Return the records of a run; targets are +-1, canaries' always +1.
 
-        An absent canary has weight zero (zero-out), is not in the data (add-remove), or pulls
-        the other way (replace-one), as a person with any number of rows. A canary's companions
-        follow its rows.
+        An absent canary has weight 0, is not in the data, or pulls the other way.
         """
         block = 1 + self.companions
         own = self.canaries * block
@@ -292,9 +290,7 @@ def path_ratios(walk: Walk, suspects: Suspects) -> dict[str, Floats]:
 def step_ratios(own: Floats, shift: Floats, rate: float, std: float, steps: int = 1) -> Floats:
     """Return the log-ratio to noise alone of canaries that are drawn at random in each step.
 
-    `own` are the moves of each canary's coordinates, one output in each row, `shift` those of
-    a canary that is drawn. By the lemma of Neyman and Pearson their sum over a path is the
-    most powerful statistic of it where shifts never change.
+    `own` are moves of each canary, one output in each row, `shift` those when it is drawn.
     """
     # Over several steps it is drawn a binomial number of times.
     times = np.arange(steps + 1)[:, None]
@@ -311,10 +307,7 @@ def step_ratios(own: Floats, shift: Floats, rate: float, std: float, steps: int 
 
 
 def saturated_shifts(walk: Walk, suspects: Suspects, X: Any, labels: Floats) -> Floats:
-    """Return how far each canary, or replacement, moves its coordinate when drawn, per output.
-
-    ParameterError is raised if a step is not clipped at the first or the last possible state.
-    """
+    """Return how far each canary moves its coordinate when drawn, or refuse unclipped steps."""
     problem, plan = walk.problem, walk.training
     numbers = plan.constants(problem.strength)
     rows = problem.rows(X)

@@ -30,11 +30,7 @@ def cases(
     relation: str = "zero-out",
     person_rows: int | None = None,
 ) -> list[Any]:
-    """Return the cases of one of the :data:`ENTRANCES`, all at one claim.
-
-    The `relation` is that of the core; others have their own ones. With `person_rows` all
-    canaries are persons of this many rows; without it, in some cases.
-    """
+    """Return the cases of one of the :data:`ENTRANCES`; only the core's have the `relation`."""
     records, persons = ENTRANCES[through]({"epsilon": epsilon, "delta": delta}, relation)
     if person_rows is None:
         return [*records, *(_with_persons(one, PERSON_ROWS) for one in persons)]

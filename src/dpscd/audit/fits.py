@@ -77,11 +77,7 @@ class TrainingCase:
 def saturated(
     estimator: DPLinearModel, n: int, rows: int | None, seed: int | None
 ) -> DPLinearModel:
-    """Return an unfitted copy with numbers that clip every step of the canaries.
-
-    They are public, and no claim depends on them. There are `n` records, or persons with
-    `rows` each.
-    """
+    """Return an unfitted copy with public numbers that clip every step of the canaries."""
     given = estimator.get_params(deep=False)
     if not given["epsilon"] < np.inf:
         raise ParameterError("epsilon=inf claims no privacy; there is nothing to audit.")
@@ -103,9 +99,7 @@ def saturated(
 class FitCase:
     """``fit(X, y, sample_weight, groups)`` of an estimator, on canaries and other records.
 
-    What is audited is the claim of its card, with its epsilon, delta, relation, epochs and lot
-    size; what only saturates canaries is chosen by the audit. An estimator that is fitted is
-    audited by the unit of its card.
+    Audited is the claim of its card; what only saturates canaries is chosen by the audit.
     """
 
     estimator: DPLinearModel
@@ -185,14 +179,10 @@ _PERSON, _FIRST_PERSON = "who", 10_000
 class TableCase:
     """``TableModel.fit(table)`` of an estimator and a schema, with cells of all kinds.
 
-    Canaries stand between ordinary records whose cells include texts of numbers, sentinels,
-    None and NaN, huge numbers, values out of bounds or not listed, and several types in one
-    column. A canary has a level of a category, or a column of numbers, of its own; that cell is
-    spelled in turn as text, whole number and float. Its other cells are missing, which is the
-    middle of the bounds; numbers are lines, so its row has one entry.
-
-    Where persons are the unit a column identifies them, spelled in turn like the canaries' own
-    cells, and the rows of a person are not adjacent.
+    Canaries stand between ordinary records whose cells are of every kind that a table may have.
+    A canary has a level of a category, or a column of numbers, of its own, spelled in turn as
+    text, whole number and float; its other cells are missing, so its row has one entry. So is
+    the column spelled that identifies persons, whose rows are not adjacent.
     """
 
     estimator: DPLinearModel
@@ -249,16 +239,16 @@ class TableCase:
         names = [*(column.name for column in self.schema.columns), "target"]
         if self.person_rows is not None:
             names.append(_PERSON)
-        records: list[Record] = []
+        first: list[Record] = []
         later: list[Record] = []
         for c, there in enumerate(present):
-            canary, other = self._records(c, there=bool(there)), self._ordinary_records(c)
-            for own, who in ((canary, c), (other, self.canaries + c)):
+            others = [self._ordinary(c + r) for r in range(1 + c % (self.person_rows or 1))]
+            canary = self._records(c, there=bool(there))
+            for own, who in ((canary, c), (others, self.canaries + c)):
                 for r, record in enumerate(own):
                     person = {_PERSON: self._spelled(_FIRST_PERSON + who, r)}
-                    (later if r else records).append({**record, **person})
-        records += later
-        cells = {name: [record.get(name) for record in records] for name in names}
+                    (later if r else first).append({**record, **person})
+        cells = {name: [record.get(name) for record in (*first, *later)] for name in names}
         return pd.DataFrame({name: pd.Series(x, dtype=object) for name, x in cells.items()})
 
     def trial(self, world: World) -> tuple[PrivacyTarget, list[Statistic]]:
@@ -302,9 +292,6 @@ class TableCase:
         # What contributes nothing: an empty record, or those whose label is no class.
         keep = c % 2 == 0 and not self._regression and not self.private
         return [{**own, "target": "maybe"}] * most if keep else [{}]
-
-    def _ordinary_records(self, c: int) -> list[Record]:
-        return [self._ordinary(c + r) for r in range(1 + c % (self.person_rows or 1))]
 
     def _spelled(self, number: int, turn: int) -> Any:
         # In a file all cells are texts, and 1000.0 is neither the level nor the person 1000.

@@ -33,7 +33,6 @@ _SEARCHED = 40  # records of a search, the canary among them
 class ScoreCase:
     """``private_score`` of a model that is fitted once, on held-out records.
 
-    A canary is a held-out record, or person, whose vector is as long as a measure has any.
     Measures that count records in cells allow many canaries, each with a cell of its own; the
     others, whose numbers all records share, allow one.
     """
@@ -207,11 +206,10 @@ class _Split(DPModelSearch):
 
 @dataclass(frozen=True)
 class SearchCase:
-    """:class:`dpscd.DPModelSearch` over two quick candidates, on a canary and 39 records.
+    """A search over two quick candidates, on a canary that is always trained on, or scored on.
 
-    The canary is always trained on, or always scored on: given the split of the records the
-    guarantee holds for either. What is looked at is what a search leaves: the coefficient of a
-    column that only the canary has, or the score.
+    Given the split the guarantee holds for either. Looked at is what a search leaves: the
+    coefficient of a column that only the canary has, or the score.
     """
 
     name: str

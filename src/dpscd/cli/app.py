@@ -1,8 +1,6 @@
-"""The command ``dpscd`` and its verbs: its own, and those of other packages.
+"""The command ``dpscd`` and its verbs: its own, and those of entry points of other packages.
 
-An entry point of the group ``dpscd.verbs`` names a :class:`typer.Typer`: with one command it is
-a verb, otherwise a group of verbs. It is imported when help or a call needs it. One that is
-absent or cannot be imported says so when its verb is called; all other verbs work without it.
+An entry point that is absent or cannot be imported says so when its verb is called.
 """
 
 import os
@@ -15,17 +13,15 @@ from typer.core import TyperGroup
 
 from dpscd._version import __version__
 from dpscd.cli.audit import audit
+from dpscd.cli.before import demo, example, look, plan
 from dpscd.cli.budget import budget
 from dpscd.cli.common import DEBUG, Verb, stdout_is_read
-from dpscd.cli.demo import demo, example
 from dpscd.cli.evaluate import evaluate
-from dpscd.cli.export import export, report
 from dpscd.cli.fit import fit
+from dpscd.cli.handing_over import export, report, sign, verify
 from dpscd.cli.inspect import inspect
-from dpscd.cli.plan import look, plan
 from dpscd.cli.predict import predict
 from dpscd.cli.schema import schema
-from dpscd.cli.verify import sign, verify
 from dpscd.errors import DpscdError
 
 if TYPE_CHECKING:

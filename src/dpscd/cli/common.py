@@ -95,11 +95,7 @@ class Own(NamedTuple):
 
 
 def options(*names: str, **own: Own) -> Callable[[F], F]:
-    """Give a verb options: its own, then those of the table of parameters.
-
-    The verb takes them by keyword, by name or as ``**options``; what is not given is its
-    default, None, or False.
-    """
+    """Give a verb options, taken by keyword: its own, then those of the table of parameters."""
 
     def added(verb: F) -> F:
         signature = inspect.signature(verb, eval_str=True)
@@ -253,10 +249,7 @@ def print_table(
     rows: Sequence[Sequence[str]],
     right: Sequence[int] = (),
 ) -> None:
-    """Print a table on stdout; where it is too wide, one line of names and cells per row.
-
-    Square brackets in cells are not markup. The columns `right` are aligned on the right.
-    """
+    """Print a table on stdout, or one line of names and cells per row where it is too wide."""
     from rich.table import Table
     from rich.text import Text
 
@@ -280,10 +273,7 @@ def print_table(
 
 
 def check_writable(path: Path, *, new: bool = False) -> None:
-    """Raise an error if a file cannot be written, before anything is spent on it.
-
-    One that is to be `new` must not be there.
-    """
+    """Raise an error if a file cannot be written, or is there, if it is to be `new`."""
     if new and path.exists():
         raise ParameterError(f"{path} exists; choose another name or remove it first.")
     if path.is_dir():

@@ -158,10 +158,7 @@ def _shown(value: Any) -> str:
 def _print_private(
     model: Any, records: tuple[Any, ...], path: Path, asked: dict[str, Any], *, as_json: bool
 ) -> None:
-    """Charge, compute and print a score with noise; JSON is the file of the score.
-
-    `asked` goes to :func:`dpscd.private_score`.
-    """
+    """Charge, compute and print a score with noise; JSON is the file of the score."""
     from dpscd import private_score
     from dpscd.model.file import fit_to_text
 

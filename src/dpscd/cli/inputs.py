@@ -53,10 +53,7 @@ def open_rows(data: Sequence[str], *, bfloat16: bool) -> "StoredRows":
 
 
 def open_labels(files: Sequence[str] | None, count: int) -> Any:
-    """Return the concatenated labels of files, or raise ParameterError.
-
-    The message shows neither a label nor their number.
-    """
+    """Return the labels of files; messages show neither a label nor their number."""
     import numpy as np
 
     from dpscd.records.stored_rows import map_array

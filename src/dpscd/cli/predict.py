@@ -154,10 +154,7 @@ def _csv_appender(file: IO[str]) -> Any:
 
 
 def _no_formula(cell: Any) -> Any:
-    """Return a CSV cell that no spreadsheet computes; numbers stay as they are.
-
-    Carriage returns become line feeds, which are quoted: else the next row would begin there.
-    """
+    """Return a CSV cell that no spreadsheet computes, in one row; numbers stay as they are."""
     if not isinstance(cell, str):
         return cell
     plain = cell.replace("\r\n", "\n").replace("\r", "\n")

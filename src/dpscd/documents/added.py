@@ -177,17 +177,17 @@ _LONGEST = 2000  # signs
 
 
 def read_about(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Return a TOML file's texts for keys of ABOUT, or raise ParameterError."""
-    name, keys = Path(path).name, ", ".join(ABOUT)
+    """Return a TOML file's texts for keys of ABOUT, by what these are called."""
+    file, keys = Path(path).name, ", ".join(ABOUT)
     values = _toml(path, f": give some of {keys} a text")
     for key, text in values.items():
         if key not in ABOUT:
-            raise ParameterError(f"{name} has {key!r}, which is none of {keys}.")
+            raise ParameterError(f"{file} has {key!r}, which is none of {keys}.")
         if not isinstance(text, str) or not text.strip() or len(text) > _LONGEST:
-            raise ParameterError(f"{key} in {name} must be a text of 1 to {_LONGEST:,} signs.")
+            raise ParameterError(f"{key} in {file} must be a text of 1 to {_LONGEST:,} signs.")
     if not values:
-        raise ParameterError(f"{name} is empty: give some of {keys} a text.")
-    return {key: values[key].strip() for key in ABOUT if key in values}
+        raise ParameterError(f"{file} is empty: give some of {keys} a text.")
+    return {name: values[key].strip() for key, name in ABOUT.items() if key in values}
 
 
 def _toml(path: str | os.PathLike[str], hint: str = "") -> dict[str, Any]:

@@ -125,12 +125,14 @@ class Chart:
         x, y = self.at(*self.own[:2])
         left = x > self.width * 0.75
         below = (self.line[-1][1] > self.line[0][1]) != left
+        side, anchor = (-10, "end") if left else (10, "start")
+        high = y + 20 if below else max(self.top + 12, y - 9)
         return {
             "x": x,
             "y": y,
-            "tx": x - 10 if left else x + 10,
-            "ty": y + 20 if below else max(self.top + 12, y - 9),
-            "anchor": "end" if left else "start",
+            "tx": x + side,
+            "ty": high,
+            "anchor": anchor,
             "label": self.own[2],
         }
 
@@ -183,10 +185,7 @@ def bars(
     *,
     from_zero: bool,
 ) -> dict[str, Any]:
-    """Return a table with a bar in each row, in groups, on one axis with zero in the middle.
-
-    `ends` are the numbers of the axis. Bars begin at zero, or are intervals around a point.
-    """
+    """Return a table with a bar in each row, in groups; `ends` are the numbers of its axis."""
     found: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         found.setdefault(row["group"], []).append(row)

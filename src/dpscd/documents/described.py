@@ -112,11 +112,7 @@ class Described:
         return shapes[shapes["seen"]]
 
     def weights(self, output: int) -> list[Weight]:
-        """Return the contributions of one output's model to a prediction, with their noise.
-
-        For a table the effect of every column at its values, on the scale of the released
-        means, the clearest column first; else the coefficients, in the order of the features.
-        """
+        """Return what an output adds up: effects of columns at values, or coefficients."""
         if self.has_shapes:
             shapes = self._shapes
             if "class" in shapes:

@@ -1,7 +1,6 @@
 """Facts about a model, each said once: what every document is made of.
 
-The words stand in ``templates/facts.toml``; here are the values that they are about, and what
-was declared of each column.
+The words stand in ``templates/facts.toml``; here are the values that they are about.
 """
 
 import math
@@ -220,10 +219,7 @@ def _release(release: Release, many: str) -> Fact:
 
 
 def column_facts(model: Described) -> list[tuple[str, str, str, str]]:
-    """Return name, use, origin and declared facts of every column and pair.
-
-    The target comes first; the list is empty without a schema.
-    """
+    """Return name, use, origin and declared facts of the target, every column and pair."""
     if model.schema is None:
         return []
     parts: list[Column | Target] = [model.schema.target, *model.schema.columns]

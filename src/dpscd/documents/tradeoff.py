@@ -29,11 +29,7 @@ class Point(NamedTuple):
 
 
 def points(model: Described) -> list[Point]:
-    """Return the consequences of several epsilons, including the model's own.
-
-    All but epsilon stays fixed, the regularisation and the clip too, so that coefficients can
-    be compared. Unreachable epsilons are left out.
-    """
+    """Return the consequences of several epsilons that can be reached; all else stays fixed."""
     own = model.card.epsilon
     plans = {}
     for epsilon in sorted({*_EPSILONS, own}):

@@ -6,28 +6,22 @@ import json
 import os
 import uuid
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpscd._version import __version__
 from dpscd.atomic import atomic_write
-from dpscd.documents.added import (
-    ABOUT,
-    Details,
-    Evaluation,
-    missing_everything,
-    read_about,
-    read_details,
-    read_evaluation,
-)
 from dpscd.documents.described import Described, described
 from dpscd.documents.effects import INTERCEPT, effects, estimates, forest
 from dpscd.documents.facts import READ, chance, column_facts, describe
 from dpscd.documents.tradeoff import trade_off
 from dpscd.errors import ParameterError
 from dpscd.model.card import PrivacyCard
-from dpscd.privacy.ledger import Ledger
 from dpscd.privacy.relation import Unit
 from dpscd.rendering import number, rendered
+
+if TYPE_CHECKING:
+    from dpscd.documents.added import Details, Evaluation
+    from dpscd.privacy.ledger import Ledger
 
 _MOST_COLUMNS = 60  # listed in a registry entry; the model's file has all of them
 _STYLE = Path(__file__).parents[1] / "templates" / "report.css"
@@ -73,19 +67,23 @@ def report(
     1.0
     """
     found = described(model) if isinstance(model, str | os.PathLike) else Described(model)
-    written = page(
-        found,
-        None if ledger is None else Ledger(ledger),
-        evaluation=evaluation_of(found, evaluation),
-        about=None if about is None else read_about(about),
-    )
+    more: dict[str, Any] = {"evaluation": evaluation_of(found, evaluation)}
+    if ledger is not None:
+        from dpscd.privacy.ledger import Ledger
+
+        more["ledger"] = Ledger(ledger)
+    if about is not None:
+        from dpscd.documents.added import read_about
+
+        more["about"] = read_about(about)
+    written = page(found, **more)
     with atomic_write(path) as file:
         file.write(written)
     card: PrivacyCard = found.card
     return card
 
 
-def evaluation_of(model: Described, path: str | os.PathLike[str] | None) -> Evaluation | None:
+def evaluation_of(model: Described, path: str | os.PathLike[str] | None) -> "Evaluation | None":
     """Return the evaluation in a file, or raise ParameterError if it is of another model."""
     if path is None:
         return None
@@ -98,6 +96,8 @@ def evaluation_of(model: Described, path: str | os.PathLike[str] | None) -> Eval
         raise ParameterError(
             "an evaluation belongs to a model's file: save the model, and give its file."
         )
+    from dpscd.documents.added import read_evaluation
+
     found = read_evaluation(path)
     if found.model != model.digest:
         raise ParameterError(
@@ -112,15 +112,12 @@ def evaluation_of(model: Described, path: str | os.PathLike[str] | None) -> Eval
 
 def page(
     model: Described,
-    ledger: Ledger | None = None,
+    ledger: "Ledger | None" = None,
     *,
-    evaluation: Evaluation | None = None,
+    evaluation: "Evaluation | None" = None,
     about: dict[str, str] | None = None,
 ) -> str:
-    """Return the page about a model: one self-contained text.
-
-    `about` maps keys of :data:`dpscd.documents.added.ABOUT` to the owner's texts.
-    """
+    """Return the page about a model; `about` has texts of the owner by what they are called."""
     style = _STYLE.read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return rendered(
@@ -128,7 +125,7 @@ def page(
         **_shared(model),
         style=style,
         policy=f"default-src 'none'; style-src 'sha256-{digest}'",
-        about=[(ABOUT[key], text) for key, text in (about or {}).items()],
+        about=list((about or {}).items()),
         evaluation=evaluation,
         intervals=_intervals(model),
         outputs=[effects(model, output) for output in range(len(model.outputs))],
@@ -170,7 +167,7 @@ def _intervals(model: Described) -> dict[str, Any] | None:
     }
 
 
-def _budget(card: PrivacyCard, ledger: Ledger) -> list[dict[str, Any]]:
+def _budget(card: PrivacyCard, ledger: "Ledger") -> list[dict[str, Any]]:
     """Return the budget of the model's data set, or of all if it has none."""
     named = card.facts.dataset
     lists = [card.releases] if card.search is None else card.search.lists()
@@ -203,12 +200,9 @@ def _budget(card: PrivacyCard, ledger: Ledger) -> list[dict[str, Any]]:
 
 
 def registry_entry(model: Described, details: str | os.PathLike[str] | None) -> str:
-    """Return an entry of tier 3 for the registry of deployments of differential privacy.
+    """Return an entry of tier 3 for the registry of deployments, as YAML."""
+    from dpscd.documents.added import missing_everything, read_details
 
-    As YAML, or raise ParameterError. `details` is the file with what the model does not know;
-    see :func:`dpscd.documents.added.template`. The registry's schema, which is OpenDP's, is
-    in tests/documents.
-    """
     if not model.card.private:
         raise ParameterError(
             f"{model.name} was trained with epsilon inf: it is no deployment of "
@@ -227,8 +221,8 @@ def registry_entry(model: Described, details: str | os.PathLike[str] | None) -> 
 
 def model_card(
     model: Described,
-    evaluation: Evaluation | None = None,
-    details: Details | None = None,
+    evaluation: "Evaluation | None" = None,
+    details: "Details | None" = None,
 ) -> str:
     """Return the card of a model for model hubs: YAML front matter, then Markdown."""
     given = {path[-1]: value for path, value in (details or {}).items()}
@@ -236,12 +230,8 @@ def model_card(
     return rendered("model_card.md.j2", **shared, evaluation=evaluation, given=given)
 
 
-def bill_of_materials(model: Described, evaluation: Evaluation | None = None) -> str:
-    """Return the bill of a model, CycloneDX 1.6: its file, its model card, and its makers.
-
-    A model's file states the versions of dpscd and of dp-accounting that made it, and no
-    others.
-    """
+def bill_of_materials(model: Described, evaluation: "Evaluation | None" = None) -> str:
+    """Return the bill of a model, CycloneDX 1.6: its file, its model card, and its makers."""
     serial = f"urn:uuid:{uuid.uuid4()}"
     text = rendered("cyclonedx.json.j2", **_shared(model), evaluation=evaluation, serial=serial)
     return json.dumps(json.loads(text), indent=2, allow_nan=False) + "\n"

@@ -1,7 +1,4 @@
-"""Base of all measures: a short vector per record, and an estimate from its sum.
-
-Intervals come from released numbers, the noise's variance and an estimated sampling variance.
-"""
+"""Base of all measures: a short vector per record, and an estimate from its noisy sum."""
 
 import math
 from abc import ABC, abstractmethod

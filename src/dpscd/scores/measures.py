@@ -1,8 +1,4 @@
-"""All measures: means over records, and estimates from noisy counts of cells.
-
-Means are accuracy, log loss, Brier score and errors of numbers; a record is in one cell of
-confusion, recall and the AUC.
-"""
+"""All measures: means over records, and estimates from noisy counts of cells."""
 
 import math
 from abc import abstractmethod
