@@ -283,9 +283,3 @@ def test_what_cannot_work_is_refused_with_the_number_that_would():
     many = facts_of(n=10**6, task="regression", inference=ROBUST)
     assert Information(many, 1.0).size == 2 * 66
     assert information_noise(many, 4.0) == pytest.approx(4.0 / math.sqrt(0.01))
-
-
-def test_few_records_have_small_lots():
-    assert inference_rule("regression", 10, 2, 4.0).lot_size == 10
-    assert inference_rule("regression", 5000, 2, 4.0).lot_size == 16
-    assert inference_rule("regression", 10**6, 2, 4.0).lot_size == 1000

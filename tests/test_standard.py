@@ -110,14 +110,6 @@ def test_with_good_moments_a_typical_row_has_length_one(kind, off, seed):
     assert np.quantile(np.linalg.norm(rows, axis=1), 0.999) < LONGEST
 
 
-def test_sparse_rows_that_are_only_scaled_have_length_one_too():
-    rng = np.random.default_rng(4)
-    X = rng.random((5000, 20)) * (rng.random((5000, 20)) < 0.1)
-    X /= np.linalg.norm(X, axis=1).max()
-    rows = X * map_of(X, "scaled").scale
-    assert math.sqrt((rows**2).sum(axis=1).mean()) == pytest.approx(1.0, abs=0.01)
-
-
 def test_centring_takes_the_mean_away_and_evens_columns_out():
     X = table()
     rows = map_of(X, "centred").dense(X, np.ones(len(X)))
@@ -196,16 +188,6 @@ def test_any_moments_give_a_finite_map(kind, d, error):
         assert 0.0 <= one.shrink <= 1.0
         assert np.linalg.norm(one.direction) in (0.0, pytest.approx(1.0))
         assert np.isfinite(one.dense(np.ones((2, d)) / d, np.ones(2))).all()
-
-
-def test_only_one_of_centring_and_turning_shows():
-    X = table()
-    assert not map_of(X, "turned").centre.any()
-    assert map_of(X, "centred").shrink == 0.0
-    scaled = map_of(X, "scaled")
-    assert not scaled.centre.any()
-    assert scaled.shrink == 0.0
-    assert not scaled.direction.any()
 
 
 def test_rows_that_hold_no_number_do_so_still_and_without_a_warning():

@@ -1,22 +1,5 @@
 """Every error and warning that users of the library meet; `bench` has a few of its own.
 
-The tree::
-
-    DpscdError
-    ├── ParameterError      (also ValueError)  a public parameter is out of range
-    ├── DataError           (also ValueError)  the data cannot be used; never says which value
-    │   └── DataTypeError   (also TypeError)   ... because of their type
-    ├── CalibrationError    (also ValueError)  no noise reaches the asked privacy
-    ├── CardError           (also ValueError)  a privacy card is malformed or claims too much
-    ├── StreamError         (also RuntimeError) a stream of randomness was about to be reused
-    ├── BudgetExceeded      (also RuntimeError) a fit would spend more than its budget has left
-    ├── ModelFileError      (also ValueError)  a model file is malformed or was changed
-    ├── SchemaError         (also ValueError)  a schema is malformed, or not of this table
-    ├── WorkerError         (also RuntimeError) a worker was lost, or its records changed
-    └── LedgerError         (also RuntimeError) a ledger is missing, damaged or used wrongly
-    PrivacyWarning          (a UserWarning)    the guarantee holds, but perhaps not as meant
-    UtilityWarning          (a UserWarning)    ... but the model is mostly noise
-
 A message names the parameter, the value that was given, what is allowed and what
 to do. Parameters are public; data are not, so a :class:`DataError` never contains
 a number or a string that was computed from them.

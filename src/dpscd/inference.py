@@ -108,8 +108,9 @@ class Measure:
         error = unit * noise_multiplier
         if self.robust:
             other = self.cap**2 / second
-            variance = other * _unpacked(sums[own:], self.width)
-            variance = _positive(variance)
+            # The nearest matrix without negative eigenvalues.
+            values, vectors = np.linalg.eigh(other * _unpacked(sums[own:], self.width))
+            variance = (vectors * np.maximum(values, 0.0)) @ vectors.T
             return Matrices(curvature, error, variance, 1.0, other * noise_multiplier)
         if not second:
             return Matrices(curvature, error, None, 1.0)
@@ -153,13 +154,6 @@ def _unpacked(numbers: Floats, width: int) -> Floats:
     rows, columns = np.triu_indices(width)
     found[rows, columns] = np.where(rows == columns, numbers, numbers * math.sqrt(0.5))
     return found + np.triu(found, 1).T
-
-
-def _positive(matrix: Floats) -> Floats:
-    """Return the nearest matrix without negative eigenvalues."""
-    values, vectors = np.linalg.eigh(matrix)
-    found: Floats = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    return found
 
 
 @dataclass(frozen=True)

@@ -65,12 +65,10 @@ def link_for(
     intercept: float,
     weights: tuple[float, float],
 ) -> Link:
-    """Return the link of a private model of two classes, from public numbers only.
-
-    `noise`, the standard deviation in the averaged shared vector, is the plan's as `travel` is;
-    `weights` are those of a record of each class. Of the links in the order of their
-    confidence, the returned one balances expected slopes of the capped loss and penalty.
-    """
+    """Return the link of a private model of two classes, from public numbers only."""
+    # `noise`, the standard deviation in the averaged shared vector, is the plan's as `travel`
+    # is. Of the links in the order of their confidence, the returned one balances expected
+    # slopes of the capped loss and penalty.
     if min(weights) <= 0.0:
         return Link()
     reach, pull, mean, deviation = _public_numbers(problem, travel, noise, coef, intercept)

@@ -19,7 +19,6 @@ from dpscd import (
 from dpscd.estimators.shapes import BAND
 from dpscd.preprocessing.monotone import WIDER, made_monotone
 from dpscd.records.encoding import encode, feature_names, parse
-from dpscd.releases.moments import error_of_means
 
 N = 3000
 SHAPES = {
@@ -213,7 +212,7 @@ def test_bands_of_a_monotone_column_are_wider(table):
         listed = model.fit_.plan.listed("moments")
         names = feature_names(model.schema_)
         own = [w for w, x in zip(model.estimator_.coef_, names, strict=True) if "age" in x]
-        error = error_of_means(listed.noise_multiplier, listed.n)
+        error = listed.error
         moving, band = BAND * error * np.linalg.norm(own), shapes["band"].to_numpy()
         fitted[monotone] = np.append(np.sqrt(band[:8] ** 2 - moving**2), band[8:])
     np.testing.assert_allclose(fitted["up"][:8], WIDER * fitted[None][:8])

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from dpscd import DPLogisticRegression, DPRidge, TableModel, load, to_sklearn
-from dpscd.releases.moments import error_of_means
 
 N = 20_000
 COLUMNS = {
@@ -143,7 +142,7 @@ def test_effects_of_a_pair_are_differences_of_decisions(table, intercept):
     coef, unit = np.ravel(model.estimator_.coef_), 1.0 / np.sqrt(10)
     names = list(model.estimator_.feature_names_in_)
     moved, listed = model.fit_.spread.factor[0], model.fit_.plan.listed("moments")
-    error = error_of_means(listed.noise_multiplier, listed.n)
+    error = listed.error
     sizes = {
         "month x hour": 6 * 8,
         "month x site": 6 * 4,

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -176,7 +177,7 @@ def test_the_charge_comes_before_any_value(model, tmp_path, monkeypatch):
     assert found.card.facts.dataset == "held out"
     entry = ledger.history("held out")[-1]
     assert entry.label == "score"
-    assert entry.releases == tuple(x.to_dict() for x in found.card.releases)
+    assert entry.releases == tuple(map(asdict, found.card.releases))
     with pytest.raises(BudgetExceeded):
         private_score(model, X, y, epsilon=0.4, **asked)
 

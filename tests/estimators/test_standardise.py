@@ -1,6 +1,7 @@
 """Released moments as seen from an estimator: what they cost, and what they are good for."""
 
 import math
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -125,7 +126,7 @@ def test_a_ledger_is_charged_for_all_releases(tmp_path):
             model.set_params(ledger=path, dataset=name, random_state=None).fit(X, y)
             entry = Ledger(path).history(name)[-1]
             charged = tuple(entry.releases)
-            assert charged == tuple(x.to_dict() for x in model.privacy_.releases)
+            assert charged == tuple(map(asdict, model.privacy_.releases))
             assert charged[0]["what"] == "moments"
     costs = [entry.cost["rdp"] for entry in Ledger(path).history("renyi")]
     plain = classifier(standardise=False, ledger=path, dataset="renyi", random_state=None).fit(

@@ -108,13 +108,13 @@ def test_a_mistake_is_noticed(mutation, source, run):
 
 @pytest.mark.full
 def test_no_mistake_is_no_failure(source, run):
-    code, output, _ = run("tests/model/test_strict_json.py")
+    code, output, _ = run("tests/model/test_typed.py")
     assert code == 0
     assert " passed" in output
     broken = source / "dpscd" / "model" / "plain.py"
     broken.write_text("raise ImportError\n")
     try:
-        code, output, _ = run("tests/model/test_strict_json.py")
+        code, output, _ = run("tests/model/test_typed.py")
     finally:
         shutil.copy2(INSTALLED / "model" / "plain.py", broken)
     assert code == 2  # not even collected

@@ -56,15 +56,6 @@ def test_facts_that_are_not_known_are_refused(name, bad):
         plan(facts={name: bad})
 
 
-def test_derived_numbers():
-    one = training(outputs=3)
-    assert one.size == 15
-    assert training(intercept=False).size == 4
-    assert one.epochs == pytest.approx(10.0)
-    assert one.travel == pytest.approx(0.1)
-    assert one.lot_size == pytest.approx(100.0)
-
-
 @pytest.mark.parametrize(
     ("averaging", "steps", "first"),
     [(0.0, 100, 99), (0.5, 100, 50), (1.0, 100, 0), (0.5, 1, 0), (0.001, 100, 99), (1.0, 1, 0)],
@@ -189,11 +180,6 @@ def test_sums_of_whole_numbers_stay_below_64_bits(n, clip):
     assert clip / numbers.cell / 32767.0 < 2.0**31
     if made.fixed_point:
         assert 2.0**9 <= numbers.grid / numbers.cell <= 2.0**52
-
-
-def test_a_plan_is_frozen():
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        training().steps = 3
 
 
 FIRST = {"moments_noise": 12.0, "label_noise": 20.0}

@@ -14,7 +14,6 @@ from dpscd.planning.facts import Facts
 from dpscd.planning.rule import default_delta, plan_fit, worth_standardising
 from dpscd.privacy.accounting import SampledGaussian, epsilon_of, gaussian_multiplier
 from dpscd.privacy.relation import PrivacyTarget, Relation
-from dpscd.standard import LONGEST
 from plans import noise_of, task_facts
 
 
@@ -67,25 +66,6 @@ def test_more_epsilon_means_less_noise_and_no_less_travel(n):
     assert ratios == sorted(ratios, reverse=True)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-def test_more_records_mean_less_regularisation_and_no_less_travel(epsilon):
-    plans = [planned(n, epsilon).training for n in SIZES]
-    lams = [plan.lam for plan in plans]
-    assert lams == sorted(lams, reverse=True)
-    travels = [round(plan.travel, 12) for plan in plans]
-    assert travels == sorted(travels)
-
-
-@pytest.mark.parametrize("n", [10, 1000, 10_000, 200_000, 10_000_000])
-def test_the_lot_size_follows_n_within_bounds(n):
-    plan = trained(facts(n=n), TARGET)
-    lot = int(usual_epochs(n) * n / rule._STEPS)
-    lot = min(n, max(rule._SMALLEST_LOT, lot), 2048)
-    assert plan.separability == lot
-    assert plan.rate == pytest.approx(lot / n)
-    assert plan.steps <= 1.05 * rule._STEPS or lot == 2048
-
-
 def test_given_numbers_are_used():
     plan = trained(facts(), TARGET, lam=0.5, epochs=12.0, lot_size=100, travel=0.25)
     assert plan.lam == 0.5
@@ -119,55 +99,6 @@ def test_steps_are_whole_and_travel_is_kept():
 def test_numbers_out_of_range_are_refused(name, bad, says):
     with pytest.raises(ParameterError, match=says):
         plan_fit(facts(), TARGET, **{name: bad})
-
-
-def test_the_regularisation_follows_the_rule_in_the_users_units():
-    noise = gaussian_multiplier(1.0, 1e-5, Relation.ZERO_OUT)
-    plain = trained(facts(constant=0.0), TARGET, travel=0.25)
-    size = rule._MODEL_SIZE["classification"]
-    much = noise * math.sqrt(20) / (rule._MUCH_NOISE * 1000)
-    follows = (0.5 * noise + 1.0) * (1.0 + much)
-    expected = 0.25 * math.sqrt(20) * follows / (size * 1000)
-    assert plain.lam == pytest.approx(expected)
-    assert not plain.facts.intercept
-    regression = trained(facts(constant=0.0, task="regression"), TARGET, travel=0.25)
-    larger = size / rule._MODEL_SIZE["regression"]
-    assert regression.lam == pytest.approx(larger * expected)
-    scaled = trained(facts(constant=4.0, row_bound=3.0), TARGET, travel=0.25)
-    wider = math.sqrt(21 / 20)
-    grown = wider * (1.0 + wider * much) / (1.0 + much)
-    assert scaled.lam == pytest.approx(25.0 * expected * grown)
-    assert scaled.facts.intercept
-
-
-def test_a_joint_loss_has_its_own_rule():
-    target = PrivacyTarget(2.0, 1e-5)
-    usual = {"n": 60_000, "outputs": 10, "loss": "Softmax", "constant": 0.25}
-    usual["standardised"] = True
-    plan = trained(facts(d=500, **usual), target)
-    assert (plan.epochs, plan.steps, plan.lot_size) == pytest.approx((60.0, 1500, 2400.0))
-    assert plan.separability == pytest.approx(1.0 + 2399.0 * 0.01)
-    assert plan.most_separability == plan.lot_size
-    # What noise does to a margin is the same for every number of features, much noise apart.
-    for d in (20, 4000):
-        other = trained(facts(d=d, **usual), target)
-        assert other.lam == pytest.approx(plan.lam, rel=0.06)
-        assert other.travel == pytest.approx(plan.travel, rel=1e-6)
-    few = trained(facts(d=500, **{**usual, "n": 3000}), target)
-    assert few.epochs == pytest.approx(60.0 * math.sqrt(10.0), rel=0.01)
-    many = trained(facts(d=500, **{**usual, "n": 10**6}), target)
-    assert many.lot_size == pytest.approx(4096.0)
-    least = trained(facts(d=500, **{**usual, "n": 1000}), target)
-    assert least.lot_size == pytest.approx(256.0)  # a smaller one is mostly noise to draw
-    assert trained(facts(d=5, **usual), target).separability == pytest.approx(1 + 2399 / 6)
-
-
-def test_relation_and_outputs_reach_the_plan():
-    target = PrivacyTarget(1.0, 1e-5, Relation.REPLACE_ONE)
-    plan = trained(facts(outputs=3), target)
-    assert plan.relation is Relation.REPLACE_ONE
-    assert plan.outputs == 3
-    assert plan.size == 63
 
 
 def test_planning_sees_numbers_only_and_is_deterministic():
@@ -254,28 +185,6 @@ def test_moments_are_worth_it_when_they_can_be_seen(n, d, epsilon, worth):
     assert worth_standardising(n, d, PrivacyTarget(epsilon, 1e-5)) is worth
 
 
-def test_moments_are_worth_it_from_twice_as_many_records_under_replace_one():
-    sizes = range(20, 2000, 20)
-    first = {}
-    for relation in Relation:
-        target = PrivacyTarget(1.0, 1e-5, relation)
-        seen = [worth_standardising(n, 50, target) for n in sizes]
-        assert seen == sorted(seen)
-        first[relation] = sizes[seen.index(True)]
-    assert first[Relation.ADD_REMOVE] == first[Relation.ZERO_OUT]
-    assert first[Relation.REPLACE_ONE] == pytest.approx(2 * first[Relation.ZERO_OUT], abs=20)
-
-
-def test_the_clip_is_for_a_typical_standardised_row():
-    plain, plan = (
-        trained(facts(constant=0.25, standardised=own), TARGET, travel=0.25, lam=0.1)
-        for own in (False, True)
-    )
-    typical = math.hypot(1.0, 0.25) / math.hypot(LONGEST, 0.25)
-    assert plan.clip == pytest.approx(plain.clip * typical)
-    assert plan.steps == plain.steps
-
-
 def test_the_regularisation_of_standardised_rows_does_not_depend_on_the_row_bound():
     lams = {
         trained(facts(row_bound=bound, standardised=True), TARGET, travel=0.25).lam
@@ -287,21 +196,6 @@ def test_the_regularisation_of_standardised_rows_does_not_depend_on_the_row_boun
 def travel_of(plan):
     """Return the travel of a standardised plan, in units of the labels' spread."""
     return plan.travel / rule._typical(facts(standardised=True))
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("relation", list(Relation))
-def test_the_travel_of_a_regression_follows_the_noise_that_predictions_would_have(relation):
-    target = PrivacyTarget(1.0, 1e-5, relation)
-    gaussian = gaussian_multiplier(1.0, 1e-5, relation)
-    d = facts().d
-    found = []
-    for n in (round(gaussian * d * factor) for factor in (5.0, 20.0, 50.0, 200.0, 2000.0)):
-        plan = trained(facts(n=n, task="regression", standardised=True), target)
-        found.append(travel_of(plan))
-    # Much noise, less, enough records for the usual travel, for a longer one, for the longest.
-    expected = [0.8, 3.5 * 0.4 ** (2 / 3), 3.5, math.sqrt(35.0), 14.0]
-    assert found == pytest.approx(expected, rel=0.02)
 
 
 @pytest.mark.full
@@ -323,16 +217,6 @@ def test_more_privacy_never_lengthens_the_travel_of_a_regression():
         assert falling == pytest.approx(sorted(falling, reverse=True))
 
 
-def test_the_travel_of_counts_is_longer_where_noise_is_small_and_never_shorter():
-    found = []
-    for n, epsilon in ((1000, 0.1), (10**5, 0.1), (10**5, 1.0), (10**5, 100.0)):
-        counts = facts(n=n, task="counts", standardised=True)
-        found.append(travel_of(trained(counts, PrivacyTarget(epsilon, 1e-5))))
-    assert found[0] == pytest.approx(rule._REGRESSION_TRAVEL)
-    assert sorted(found) == found
-    assert found[-1] == pytest.approx(rule._MOST_COUNT_TRAVEL)
-
-
 def test_lam_of_counts_does_not_vanish_with_the_noise():
     counts = facts(n=10**5, task="counts", standardised=True)
     lams = [trained(counts, PrivacyTarget(x, 1e-5)).lam for x in (10.0, 100.0)]
@@ -352,16 +236,6 @@ def test_the_regularisation_of_a_regression_is_best_for_what_it_expects():
         return explained + (noise / shrunk) ** 2
 
     assert excess(plan.lam) < min(excess(0.9 * plan.lam), excess(1.1 * plan.lam))
-
-
-@pytest.mark.parametrize(("d", "slow"), [(5, True), (500, False)])
-def test_duals_of_a_regression_arrive_where_there_is_little_noise(d, slow):
-    regression = facts(n=10**5, d=d, task="regression", standardised=True)
-    plan = trained(regression, PrivacyTarget(50.0, 1e-5))
-    arrives = rule._ARRIVE * plan.separability / (plan.epochs * plan.n)
-    hardly = rule._HARDLY / d
-    assert (arrives < hardly) is slow
-    assert plan.lam == pytest.approx(min(arrives, hardly), rel=0.01)
 
 
 @pytest.mark.parametrize("relation", list(Relation))
@@ -397,16 +271,6 @@ def test_few_epochs_leave_something_for_the_main_training(n, epsilon):
 def test_there_is_no_pilot_elsewhere(changes):
     regression = facts(**{"n": 10**5, "task": "regression", "standardised": True, **changes})
     assert plan_fit(regression, PrivacyTarget(1.0, 1e-6)).trainings[1:] == ()
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("n", [10, 1000, 200_000, 10_000_000])
-def test_usual_and_smaller_lots_are_damped_by_their_size_and_stay_so(n):
-    target = PrivacyTarget(1.0, 1e-8)
-    usual = trained(facts(n=n), target)
-    for plan in (usual, trained(facts(n=n), target, lot_size=max(1, n // 1000))):
-        if plan.lot_size <= usual.lot_size:
-            assert plan.separability == plan.most_separability == round(plan.lot_size)
 
 
 @pytest.mark.parametrize("share", [20, 5, 1])
@@ -459,12 +323,6 @@ def test_on_workers_lots_are_worth_a_round_trip_and_at_most_a_twentieth():
     seconds = lot * (rule._RECORD_TIME + 20 * rule._FEATURE_TIME) / 2
     assert seconds == pytest.approx(2 * rule._MESSAGE_TIME, rel=0.01)
     assert trained(facts(n=10**6), target, workers=2, lot_size=500).rate == 500 / 10**6
-
-
-def test_on_workers_lots_are_never_smaller_than_on_one_machine():
-    for n in (10, 1000):
-        there = trained(facts(n=n), TARGET, workers=3)
-        assert there.rate >= trained(facts(n=n), TARGET).rate
 
 
 def after(epsilon=1.0, **changes):

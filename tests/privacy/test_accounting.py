@@ -1,7 +1,6 @@
 """Accounting."""
 
 import math
-from importlib.metadata import version
 from types import SimpleNamespace
 
 import mpmath
@@ -14,7 +13,6 @@ from dpscd.privacy.accounting import (
     SampledGaussian,
     epsilon_of,
     gaussian_multiplier,
-    library_version,
     renyi_of,
 )
 from dpscd.privacy.relation import Relation
@@ -36,7 +34,6 @@ def test_epsilon_is_what_dp_accounting_says(relation):
         library.get_epsilon(share * left) for share in (1.0, 1.0 - 3.0 * distribution.TAIL)
     )
     assert found.accountant == "PLD"
-    assert found.interval == 1e-3
     assert least * (1.0 - 1e-8) <= found.epsilon <= most * (1.0 + 1e-8)
 
 
@@ -212,12 +209,15 @@ def test_the_library_pays_for_rounding_too(monkeypatch):
     assert asked == [1e-6 - 1024 * 2.0**-50]
 
 
-@pytest.mark.parametrize("error", [ValueError, OverflowError])
-def test_what_the_library_cannot_compute_has_no_bound(monkeypatch, error):
-    def broken(*_):
-        raise error
+@pytest.mark.parametrize("answer", [ValueError, OverflowError, math.nan])
+def test_what_the_library_cannot_compute_has_no_bound(monkeypatch, answer):
+    def broken(_):
+        if answer in (ValueError, OverflowError):
+            raise answer
+        return answer
 
-    monkeypatch.setattr(accounting, "_by_library", broken)
+    library = SimpleNamespace(get_epsilon_for_delta=broken)
+    monkeypatch.setattr(accounting, "_by_library", lambda *_: library)
     assert claimed().epsilon == math.inf
 
 
@@ -282,16 +282,6 @@ def test_what_would_take_the_library_too_long_has_no_bound(monkeypatch):
     assert claimed(Relation.ZERO_OUT).accountant == "RDP"
 
 
-def test_a_library_without_an_answer_gives_no_bound(monkeypatch):
-    lost = SimpleNamespace(get_epsilon_for_delta=lambda _: math.nan)
-    monkeypatch.setattr(accounting, "_by_library", lambda *_: lost)
-    assert claimed().epsilon == math.inf
-
-
-def test_the_version_is_that_of_the_installed_library():
-    assert library_version() == version("dp-accounting")
-
-
 def test_many_steps_are_composed_in_two_goes(monkeypatch):
     event = SampledGaussian(0.01, 20.0, 2500)
     given = ((event,), Relation.ZERO_OUT, 0.01, 1e-10)
@@ -333,10 +323,3 @@ def test_renyi_bounds_the_exact_divergence_closely(relation, rate, multiplier):
     for order, bound in zip(orders, renyi_of([event], orders, relation), strict=True):
         exact = 100 * exact_renyi(rate, multiplier, order)
         assert exact <= bound <= exact * (1 + mpmath.mpf("1e-9")) + mpmath.mpf("1e-9")
-
-
-def test_renyi_adds_up_over_events():
-    event = SampledGaussian(0.1, 2.0, 10)
-    (one,) = renyi_of([event], [8], Relation.ZERO_OUT)
-    (two,) = renyi_of([event, event], [8], Relation.ZERO_OUT)
-    assert two == pytest.approx(2.0 * one, rel=1e-12)

@@ -1,8 +1,6 @@
-"""Calibration. ``python tests/privacy/test_calibration.py`` prints the golden table anew."""
+"""Calibration: the target is reached, closely, and never exceeded."""
 
-import dataclasses
 import math
-import sys
 
 import pytest
 from hypothesis import example, given
@@ -14,18 +12,6 @@ from dpscd.privacy import accounting, calibration
 from dpscd.privacy.accounting import Accounted, SampledGaussian, epsilon_of, gaussian_multiplier
 from dpscd.privacy.calibration import _round_up, calibrate, interval_for
 from dpscd.privacy.relation import PrivacyTarget, Relation
-
-# relation, epsilon, rate, steps -> noise multiplier at delta 1e-5
-GOLDEN = {
-    ("zero-out", 0.1, 0.004, 25000): 19.515,
-    ("zero-out", 1.0, 0.004, 25000): 2.4789,
-    ("zero-out", 10.0, 0.004, 25000): 0.65922,
-    ("zero-out", 1.0, 0.1, 200): 5.4377,
-    ("zero-out", 1.0, 1.0, 10): 11.798,
-    ("replace-one", 0.1, 0.004, 25000): 38.982,
-    ("replace-one", 1.0, 0.004, 25000): 4.7253,
-    ("replace-one", 1.0, 1.0, 10): 23.595,
-}
 
 
 def multiplier_of(relation, epsilon, rate, steps):
@@ -75,11 +61,6 @@ def test_others_that_take_all_leave_nothing_to_calibrate():
         calibrate(target, 1.0, 1, 1e-3, others)
 
 
-@pytest.mark.parametrize(("setting", "expected"), GOLDEN.items(), ids=str)
-def test_golden_multipliers(setting, expected):
-    assert multiplier_of(*setting) == pytest.approx(expected, rel=1e-3)
-
-
 def test_zero_out_and_add_remove_need_the_same_noise():
     first, second = (
         multiplier_of(relation, 1.0, 0.2, 30) for relation in ("zero-out", "add-remove")
@@ -102,7 +83,7 @@ def test_a_target_out_of_reach_is_refused():
 def test_calibration_finds_its_way_along_a_cliff(monkeypatch):
     # An accountant that jumps misleads the secant; the bracket does not care.
     def cliff(events, *_, **__):
-        return Accounted(10.0 if events[0].noise_multiplier < 3.0 else 0.5, "PLD", 1e-4)
+        return Accounted(10.0 if events[0].noise_multiplier < 3.0 else 0.5, "PLD")
 
     monkeypatch.setattr(calibration, "epsilon_of", cliff)
     monkeypatch.setattr(calibration, "estimate", cliff)
@@ -113,7 +94,7 @@ def test_calibration_finds_its_way_along_a_cliff(monkeypatch):
 def test_what_the_search_finds_is_put_to_the_accountant_that_decides(monkeypatch):
     def strict(events, *rest, **words):
         found = epsilon_of(events, *rest, **words)
-        return dataclasses.replace(found, epsilon=1.03 * found.epsilon)
+        return found._replace(epsilon=1.03 * found.epsilon)
 
     target = PrivacyTarget(1.0, 1e-5)
     plain = calibrate.__wrapped__(target, 0.01, 1000, 1e-3)
@@ -123,7 +104,7 @@ def test_what_the_search_finds_is_put_to_the_accountant_that_decides(monkeypatch
     event = SampledGaussian(0.01, found, 1000)
     assert 0.98 < 1.03 * epsilon_of([event], 1e-5, target.relation, 1e-3).epsilon <= 1.0
     # One that is never content ends the search.
-    monkeypatch.setattr(calibration, "epsilon_of", lambda *_, **__: Accounted(9.0, "PLD", 1.0))
+    monkeypatch.setattr(calibration, "epsilon_of", lambda *_, **__: Accounted(9.0, "PLD"))
     with pytest.raises(CalibrationError, match="no noise multiplier"):
         calibrate.__wrapped__(target, 0.01, 1000, 1e-3)
 
@@ -266,11 +247,6 @@ def test_the_interval_counts_all_parts():
 
     assert of((0.01, 3000), (0.01, 7000)) == of((0.01, 10_000))
     assert of((1.0, 1)) < of()
-
-
-if __name__ == "__main__":
-    for setting in GOLDEN:
-        sys.stdout.write(f"    {setting!r}: {multiplier_of(*setting)!r},\n")
 
 
 @pytest.mark.parametrize("relation", list(Relation))

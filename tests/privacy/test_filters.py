@@ -65,7 +65,7 @@ def test_what_cannot_be_computed_is_infinite(monkeypatch):
         def __init__(self, *_, **__):
             pass
 
-        def compose(self, event):
+        def compose(self, event, count):
             pass
 
     monkeypatch.setattr(rdp, "RdpAccountant", Broken)

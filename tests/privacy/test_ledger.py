@@ -5,6 +5,7 @@ import pickle
 import sqlite3
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,6 @@ from hypothesis import strategies as st
 from joblib import Parallel, delayed
 
 from dpscd.errors import BudgetExceeded, CardError, LedgerError, ParameterError
-from dpscd.privacy import ledger as ledger_module
 from dpscd.privacy import ledger as module
 from dpscd.privacy.entries import Entries, canonical, link
 from dpscd.privacy.ledger import Ledger
@@ -46,7 +46,7 @@ def rows(path):
 def tamper(path, *statements):
     """Do what triggers forbid, and put them back."""
     connection = sqlite3.connect(path)
-    triggers = ledger_module._SCHEMA[1:]
+    triggers = module._SCHEMA[1:]
     for trigger in triggers:
         connection.execute(f"DROP TRIGGER {trigger.split()[2]}")
     for statement in statements:
@@ -180,7 +180,7 @@ class TestBudget:
             sorted({"kind", "seq", *fit}),
             ["kind", "reservation", "seq"],
         ]
-        assert kinds[2]["releases"] == [RELEASE.to_dict()]
+        assert kinds[2]["releases"] == [asdict(RELEASE)]
 
 
 class TestRenyi:
@@ -234,8 +234,8 @@ def die_inside(path, number, committed):
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA cache_size=2")
     connection.execute("BEGIN IMMEDIATE")
-    entries = ledger_module._read(connection, create=False)
-    ledger_module.append(connection, entries, {"kind": "commit", "reservation": number})
+    entries = module._read(connection, create=False)
+    module.append(connection, entries, {"kind": "commit", "reservation": number})
     if committed:
         connection.execute("COMMIT")
     else:
@@ -273,14 +273,14 @@ class TestProcesses:
         assert ledger.show("d").spent_epsilon == 0.6
 
     def test_nobody_writes_between_the_sums_and_what_is_added_to_them(self, ledger):
-        with ledger_module.transaction(ledger.path):
+        with module.transaction(ledger.path):
             other = sqlite3.connect(ledger.path, isolation_level=None, timeout=0.0)
             with pytest.raises(sqlite3.OperationalError, match="locked"):
                 other.execute("BEGIN IMMEDIATE")
             other.close()
 
     def test_one_that_holds_the_lock_too_long_is_named(self, ledger, monkeypatch):
-        monkeypatch.setattr(ledger_module, "_PATIENCE", 0.05)
+        monkeypatch.setattr(module, "_PATIENCE", 0.05)
         other = sqlite3.connect(ledger.path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(LedgerError, match=r"database is locked\. If it is locked, try"):
@@ -629,9 +629,9 @@ def with_unit(path, unit):
 def test_a_budget_has_a_unit_and_says_so(tmp_path, unit):
     ledger = with_unit(tmp_path / "budget.db", unit)
     ledger.commit(spend_as(ledger, unit))
-    assert ledger.show("d").unit == ledger.show("d").to_dict()["unit"] == unit.text
+    assert ledger.show("d").unit == unit.text
     (fit,) = ledger.history("d")
-    assert fit.unit == fit.to_dict()["unit"] == unit.text
+    assert fit.unit == unit.text
     assert ledger.show("d").spent_epsilon == 0.1
     assert ledger.verify().entries == 4
     stated = [json.loads(body).get("unit") for _, body, _ in rows(ledger.path)]

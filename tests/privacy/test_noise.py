@@ -98,26 +98,6 @@ def test_log_ratio_covers_the_ratio_of_cell_masses():
             assert abs(mpmath.log(moved / exact)) <= eta
 
 
-def test_log_ratio_grows_and_has_the_expected_size():
-    noise = LatticeGaussian(0.01, 2.0)
-    small = noise.log_ratio(10**4, -28.0)
-    assert small < noise.log_ratio(10**5, -28.0)
-    assert small < noise.log_ratio(10**4, -46.0)
-    # Dominated by 2 eta sqrt(2 pairs log(1 / miss)), eta about 2^-33.
-    assert 1e-10 < small < 1e-6
-    assert noise.log_ratio(1_150_000, -28.0) < 1e-5
-    assert noise.log_ratio(10**4, -28.0) == LatticeGaussian(7.0, 0.3).log_ratio(10**4, -28.0)
-
-
-def test_tail_grows_with_work_and_shrinks_with_noise():
-    assert 0.0 < LatticeGaussian(1.0, 1.0).tail(10**5, 100) < 1e-20
-    tails = [LatticeGaussian(1.0, m).tail(1000, 50) for m in (0.05, 0.1, 0.2, 0.5, 1.0, 10.0)]
-    assert tails == sorted(tails, reverse=True)
-    assert tails[0] >= 1.0  # a record could move a coordinate beyond all that is drawn
-    noise = LatticeGaussian(1.0, 2.0)
-    assert noise.tail(10, 50) < noise.tail(20, 50) < noise.tail(20, 500)
-
-
 @pytest.mark.parametrize("reach", [1.0, 2.0])
 @pytest.mark.parametrize("size", [1, 10, 1000])
 @pytest.mark.parametrize("multiplier", [0.3, 1.0, 5.0])

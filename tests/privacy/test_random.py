@@ -81,10 +81,6 @@ def test_words_look_uniform():
     assert np.abs(z).max() < 5.8
 
 
-def test_no_steps_give_no_words():
-    assert seeded().words(Purpose.NOISE, 0, 0, 4).shape == (0, 4)
-
-
 def test_negative_steps_are_refused():
     with pytest.raises(StreamError, match="already used"):
         seeded().words(Purpose.LOTS, -1, 1, 3)

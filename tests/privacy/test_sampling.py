@@ -11,7 +11,6 @@ from dpscd.kernels.draws import wait_of
 from dpscd.privacy import draws
 from dpscd.privacy.draws import PoissonLots
 from dpscd.privacy.random import LotsSource, Purpose, SecureSource, SeededSource
-from dpscd.privacy.relation import Relation
 from drawn import RecordingSource, binomial, independent_bits, lot_by_definition
 
 
@@ -91,22 +90,6 @@ def test_no_records_give_empty_lots(exact):
     assert drawn.starts.tolist() == [0] * 5
 
 
-@pytest.mark.parametrize(("rate", "rows"), [(1e-9, 100), (0.01, 10**6), (0.5, 3), (1.0, 50)])
-def test_skips_cover_six_deviations_and_no_more_than_all(rate, rows):
-    skips = PoissonLots(rate).skips(rows)
-    mean = rate * rows
-    assert skips >= rows + 1 or skips >= mean + 6.0 * math.sqrt(mean)
-    assert skips % 2 == 0  # as words come, so that no two layouts of them are compiled for
-    assert skips <= rows + 2
-
-
-def test_imprecision_is_negligible_and_grows_with_the_work():
-    assert PoissonLots(0.01, exact=True).imprecision(10**6, 10**7) == 0.0
-    lots = PoissonLots(0.01)
-    assert 0.0 < lots.imprecision(10**6, 10**7) < 1e-25
-    assert lots.imprecision(10, 100) < lots.imprecision(20, 100) < lots.imprecision(20, 900)
-
-
 def test_lots_are_drawn_a_little_below_the_rate():
     # decay = -log(1 - rate) is met from below whatever the rounding of log1p and division.
     source = RecordingSource(b"shy")
@@ -121,11 +104,6 @@ def test_lots_are_drawn_a_little_below_the_rate():
         expected.append(last)
     assert decay < -math.log(0.75)
     assert drawn.ids.tolist() == expected
-
-
-@pytest.mark.parametrize("relation", Relation)
-def test_lots_are_exact_where_records_move(relation):
-    assert PoissonLots.of(0.25, relation) == PoissonLots(0.25, relation == "add-remove")
 
 
 RATES = [1e-9, 1e-6, 1 / 250, 0.5, 0.9, 1.0 - 2.0**-53]

@@ -188,7 +188,7 @@ def test_the_shift_brings_the_mean_chance_to_the_share(intercept):
     shifted = expit(4.0 * X[:, 0] + model.intercept[0]).mean()
     share = (y > 0).mean()
     assert abs(shifted - share) < 0.2 * abs(before.mean() - share) + 1e-3
-    noise = Calibration.shift_noise(0.1, N, (before * (1.0 - before)).mean())
+    noise = Calibration(facts_of(n=N), 0.1).shift_noise((before * (1.0 - before)).mean())
     assert float(model.intercept_noise) == pytest.approx(noise, rel=1e-3)
 
 
@@ -200,7 +200,9 @@ def test_a_shift_that_noise_hides_is_not_made():
     ]
     assert 0.0 < np.abs(shifts).max() < 0.2
     chance = expit(4.0 * X[:, 0] - 2.0)
-    assert Calibration.shift_noise(0.1 * N, N, (chance * (1.0 - chance)).mean()) < 0.1
+    assert (
+        Calibration(facts_of(n=N), 0.1 * N).shift_noise((chance * (1.0 - chance)).mean()) < 0.1
+    )
 
 
 def test_a_shift_is_no_longer_than_one():

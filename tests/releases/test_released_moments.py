@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dpscd.errors import DataError, ParameterError, StreamError
+from dpscd.errors import DataError, ParameterError
 from dpscd.kernels.draws import PAIR_WORDS
 from dpscd.losses import Squared
 from dpscd.privacy.draws import LatticeGaussian, capacity_of
@@ -243,33 +243,6 @@ def test_no_neighbour_moves_a_label_moment_by_more_than_one(labels, other, weigh
         assert moved(release, factor, labels, labels[1:], weights, weights[1:]) <= 1
         changed, full = [other, *labels[1:]], [1.0, *weights[1:]]
         assert moved(release, factor, labels, changed, full, full) <= 2
-
-
-def test_streams_differ_between_purposes():
-    noise = LatticeGaussian(1.0, 1.0)
-    purposes = [Purpose.NOISE, Purpose.MOMENTS, Purpose.LABEL_MEAN, Purpose.LABEL_SPREAD]
-    drawn = [noise.draw(SeededSource(b"x"), 0, 1, 4000, each)[0] for each in purposes]
-    assert np.abs(np.corrcoef(drawn) - np.eye(4)).max() < 0.1  # six standard errors
-
-
-def test_the_training_has_noise_of_its_own():
-    """No stream of the training is used, and none of the moments' can be used again."""
-    source = SeededSource(b"x")
-    one, main = plan(), plan().training
-    rows, weights = np.zeros((5, D)), np.ones(5)
-    found = released_moments(one, rows, weights, source)
-    released_labels(one, np.zeros(5), weights, source)
-    main.noise.draw(source, 0, 10, main.size)
-    main.lots.draw(source, 0, 10, 5)
-    expected = LatticeGaussian(1.0, 5.0)
-    normals = expected.draw(SeededSource(b"x"), 0, 1, 2 * D, Purpose.MOMENTS)[0]
-    steps = np.concatenate(found[:2]) * N / math.sqrt(2.0)
-    np.testing.assert_allclose(steps, 5.0 * normals, atol=expected.grid)
-    with pytest.raises(StreamError):
-        released_moments(one, rows, weights, source)
-    with pytest.raises(StreamError):
-        released_labels(one, np.zeros(5), weights, source)
-    released_spread(one, np.zeros(5), weights, source)
 
 
 def test_a_query_that_is_not_the_planned_one_is_refused():

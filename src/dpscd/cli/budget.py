@@ -1,5 +1,6 @@
 """``dpscd budget``: the privacy budget of a data set, and what is spent."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -70,7 +71,7 @@ def init(
     ledger = Ledger.init(file, dataset, epsilon, delta, **given_in(unit))
     state = ledger.show(dataset)
     if as_json:
-        print_json(state.to_dict())
+        print_json(asdict(state))
     else:
         _print_states([state])
 
@@ -87,7 +88,7 @@ def show(file: File, *, as_json: AsJson = False, dataset: str | None) -> None:
     ledger, names = _opened(file, dataset)
     states = [ledger.show(name) for name in names]
     if as_json:
-        every = [state.to_dict() for state in states]
+        every = [asdict(state) for state in states]
         print_json(every if dataset is None else every[0])
     else:
         _print_states(states)
@@ -104,7 +105,7 @@ def history(file: File, *, as_json: AsJson = False, dataset: str | None) -> None
     fits = [x for name in names for x in ledger.history(name)]
     fits.sort(key=lambda x: x.id)
     if as_json:
-        print_json([x.to_dict() for x in fits])
+        print_json([asdict(x) for x in fits])
         return
     rows = [
         (

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import uuid
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -171,7 +172,7 @@ def _budget(card: PrivacyCard, ledger: "Ledger") -> list[dict[str, Any]]:
     """Return the budget of the model's data set, or of all if it has none."""
     named = card.facts.dataset
     lists = [card.releases] if card.search is None else card.search.lists()
-    own = [release.to_dict() for one in lists for release in one]
+    own = [asdict(release) for one in lists for release in one]
     found = []
     for name in ledger.datasets() if named is None else (named,):
         state = ledger.show(name)

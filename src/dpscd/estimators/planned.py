@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -409,7 +409,7 @@ def _cells(made: Plan, seconds: float) -> list[str]:
 
 def _plain(made: Plan) -> dict[str, Any]:
     """Return a plan as plain JSON values."""
-    target, main, costs = made.target, made.main, [one.to_dict() for one in made.costs]
+    target, main, costs = made.target, made.main, [asdict(one) for one in made.costs]
     place = made.releases.index(main)
     return {
         "epsilon": target.epsilon,

@@ -27,7 +27,7 @@ from dpscd.preprocessing.monotone import WIDER
 from dpscd.preprocessing.schema import Schema
 from dpscd.records.cells import MISSING, OTHER
 from dpscd.records.encoding import levels_of, unit_of
-from dpscd.releases.moments import Moments, error_of_means
+from dpscd.releases.moments import Moments
 from dpscd.standard import Levels
 
 Floats = npt.NDArray[np.float64]
@@ -192,7 +192,7 @@ def column_shapes(
     unseen = estimator.unseen_features()
     unit = unit_of(schema) if schema.rows == "scale" else 1.0
     listed = estimator.fit_.plan.listed(Moments.what)  # none without privacy
-    error = 0.0 if listed is None else error_of_means(listed.noise_multiplier, listed.n)
+    error = 0.0 if listed is None else listed.error
     found, first = [], 0
     for part in schema.parts:
         own = slice(first, first + width_of(part))

@@ -109,14 +109,8 @@ def _fit(values: Any) -> Fit:
     }
     card = PrivacyCard.from_plain(values)
     features, width = own["features"], getattr(card.facts, "d", 0)
-    if width > _MOST_FEATURES or not (
-        features is None
-        or (
-            type(features) is list
-            and len(features) == width
-            and all(type(x) is str for x in features)
-        )
-    ):
+    named = features is None or (type(features) is list and len(features) == width)
+    if width > _MOST_FEATURES or not (named and all(type(x) is str for x in features or ())):
         raise ModelFileError("its features are not those of its plan.")
     if type(own["estimator"]) is not str:
         raise ModelFileError("it names no estimator.")
@@ -174,11 +168,14 @@ def _numbers(values: Any, card: PrivacyCard) -> Any:
     if isinstance(card.facts, ScoreFacts):
         return _estimate(values)
     own, facts = dict(values), card.facts
-    arrays = [array_from_plain(own.pop(name)) for name in _ARRAYS]
+    arrays = {name: array_from_plain(own.pop(name)) for name in _ARRAYS}
     longest, link, means, unseen, bounds = (
         own.pop(x) for x in ("longest_row", "link", "means", "unseen", "bounds")
     )
-    if own or [x.shape for x in arrays] != 2 * [(facts.outputs, facts.d), (facts.outputs,)]:
+    if own or [x.shape for x in arrays.values()] != 2 * [
+        (facts.outputs, facts.d),
+        (facts.outputs,),
+    ]:
         raise ModelFileError("its numbers are not those of a model with its features.")
     if longest is not None and not (type(longest) is float and longest > 0.0):
         raise ModelFileError("its longest row must be a positive number.")
@@ -189,15 +186,12 @@ def _numbers(values: Any, card: PrivacyCard) -> Any:
     if means is not None and means.shape != (facts.d,):
         raise ModelFileError("its means are not those of its features.")
     return Numbers(
-        arrays[0],
-        arrays[1],
-        arrays[2],
-        arrays[3],
-        math.inf if longest is None else longest,
-        None if link is None else typed(Link, link).checked(),
-        means,
-        hidden,
-        tuple((low, high) for low, high in array_from_plain(bounds).tolist()),
+        **arrays,
+        longest_row=math.inf if longest is None else longest,
+        link=None if link is None else typed(Link, link).checked(),
+        means=means,
+        unseen=hidden,
+        bounds=tuple((low, high) for low, high in array_from_plain(bounds).tolist()),
     )
 
 

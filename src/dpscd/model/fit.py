@@ -159,11 +159,11 @@ class Fit:
             found = {}
         for name, own in self.numbers.arrays().items():
             other = found.get(name)
-            if (
-                other is None
-                or other.shape != own.shape
-                or not np.allclose(own, other, rtol=_WITHIN, atol=_WITHIN * _largest(other))
-            ):
+            good = other is not None and other.shape == own.shape
+            if good:
+                near = _WITHIN * np.abs(other[np.isfinite(other)]).max(initial=0.0)
+                good = np.allclose(own, other, rtol=_WITHIN, atol=near)
+            if not good:
                 raise ModelFileError(f"its {name} are not what its answers give.")
 
 
@@ -242,7 +242,3 @@ def prediction_numbers(
         unseen,
         bounds,
     )
-
-
-def _largest(values: Floats) -> float:
-    return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))

@@ -5,7 +5,7 @@ import json
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import Field, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any, get_args, get_origin
 
 import numpy as np
@@ -58,17 +58,14 @@ _FEW = 64  # numbers that are written one by one; more as the bytes of all
 
 @contextmanager
 def refused(kind: type[DpscdError], words: str, name: str = "") -> Iterator[None]:
-    """Raise one error of this kind, without a cause, whatever is wrong with what is read.
-
-    `words` describe what is malformed, `name` is that of the file.
-    """
+    """Raise one error of this kind, without a cause, whatever is wrong with what is read."""
     try:
         yield
         return
     except DpscdError as error:
         said = " ".join(str(error).split())  # on one line
         problem = said if len(said) < _LONGEST else words
-    except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, IndexError):
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError):
         problem = words
     except (RecursionError, MemoryError):
         problem = words
@@ -80,7 +77,10 @@ def plan_to_plain(plan: Plan) -> dict[str, Any]:
     return {
         "target": plan.target.to_dict(),
         "facts": _facts_to_plain(plan.facts),
-        "releases": [{"release": type(one).__name__, **_written(one)} for one in plan.releases],
+        "releases": [
+            {"release": type(one).__name__, **_written(one, "facts", "target")}
+            for one in plan.releases
+        ],
     }
 
 
@@ -116,18 +116,14 @@ def _release(values: dict[str, Any], shared: dict[str, Any]) -> Release:
     own = dict(values)
     kinds = _OF_SCORES if isinstance(shared["facts"], ScoreFacts) else _RELEASES
     kind = kinds[own.pop("release")]
-    found: Release = typed(kind, own, **{f.name: shared[f.name] for f in _shared(kind)})
+    given = {f.name: shared[f.name] for f in fields(kind) if f.name in shared}
+    found: Release = typed(kind, own, **given)
     return found
 
 
-def _shared(kind: Any) -> list["Field[Any]"]:
-    return [f for f in fields(kind) if f.name in ("facts", "target")]
-
-
-def _written(thing: Any) -> dict[str, Any]:
-    """Return the fields of something typed, without what a plan shares."""
-    own = [f.name for f in fields(thing) if f not in _shared(thing)]
-    return {name: getattr(thing, name) for name in own}
+def _written(thing: Any, *but: str) -> dict[str, Any]:
+    """Return the fields of something typed, but for some."""
+    return {f.name: getattr(thing, f.name) for f in fields(thing) if f.name not in but}
 
 
 _DERIVED = ("levels", "private", "target")
@@ -136,7 +132,7 @@ _DERIVED = ("levels", "private", "target")
 def _facts_to_plain(facts: Facts | ScoreFacts) -> dict[str, Any]:
     if isinstance(facts, ScoreFacts):
         return _written(facts) | {"classes": list(facts.classes)}
-    found = {f.name: getattr(facts, f.name) for f in fields(facts) if f.name not in _DERIVED}
+    found = _written(facts, *_DERIVED)
     labels = facts.labels
     found["labels"] = {"labels": type(labels).__name__, **_written(labels)}
     found["persons"] = None if facts.persons is None else _written(facts.persons)
@@ -253,10 +249,8 @@ def from_plain(value: Any) -> Any:
 
 
 def read_json(text: str | bytes) -> Any:
-    """Parse untrusted JSON text, or raise ValueError where parsers could differ.
-
-    A repeated key or NaN could show one content to a checker and another to a user.
-    """
+    """Parse untrusted JSON text, or raise ValueError where parsers could differ."""
+    # A repeated key or NaN could show one content to a checker and another to a user.
     return json.loads(text, object_pairs_hook=_once, parse_constant=_refuse)
 
 
@@ -278,10 +272,8 @@ def check_names(values: Any, names: set[str]) -> None:
 
 
 def typed(kind: Any, values: Any, **given: Any) -> Any:
-    """Return a dataclass of plain values, each of exactly its field's type, or raise CardError.
-
-    Fields that are `given` are not among the values.
-    """
+    """Return a dataclass of plain values, each of exactly its type, or raise CardError."""
+    # Fields that are `given` are not among the values.
     own = {f.name: f.type for f in fields(kind) if f.name not in given}
     check_names(values, set(own))
     found = {

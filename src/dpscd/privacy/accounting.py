@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 from scipy import special
 
@@ -57,13 +57,11 @@ class SampledGaussian:
             raise CardError(f"steps={self.steps!r} must be a positive integer.")
 
 
-@dataclass(frozen=True)
-class Accounted:
-    """An upper bound on epsilon and how it was found."""
+class Accounted(NamedTuple):
+    """An upper bound on epsilon, and whose it is: the smaller of 'PLD' and 'RDP', or 'none'."""
 
     epsilon: float
-    accountant: str  # 'PLD' or 'RDP': the one with the smaller valid bound
-    interval: float  # discretisation of the loss in the PLD accountant
+    accountant: str
 
 
 def epsilon_of(
@@ -82,7 +80,7 @@ def epsilon_of(
         merged = tuple(map(_merged, given))
         found = _pld_epsilon(merged, delta, _paid(given, delta), relation, interval)
         pld = max(pld, found)
-    return _smaller(pld, given, delta, relation, interval, enough)
+    return _smaller(pld, given, delta, relation, enough)
 
 
 def estimate(
@@ -96,7 +94,7 @@ def estimate(
     """Approximate :func:`epsilon_of` in milliseconds, for searches."""
     given = tuple(events)
     pld = _by_arrays(given, delta, relation, interval)
-    return _smaller(pld, given, delta, relation, interval, enough)
+    return _smaller(pld, given, delta, relation, enough)
 
 
 def _paid(events: tuple[SampledGaussian, ...], delta: float) -> float:
@@ -152,13 +150,12 @@ def _smaller(
     given: tuple[SampledGaussian, ...],
     delta: float,
     relation: Relation,
-    interval: float,
     enough: float,
 ) -> Accounted:
     """Return the smaller of the bounds that are valid for the relation."""
-    bounds = [Accounted(math.inf, "none", interval), Accounted(pld, "PLD", interval)]
-    if "RDP" in relation.accountants and bounds[-1].epsilon > enough:
-        bounds.append(Accounted(_rdp_epsilon(given, delta, relation), "RDP", interval))
+    bounds = [Accounted(math.inf, "none"), Accounted(pld, "PLD")]
+    if "RDP" in relation.accountants and pld > enough:
+        bounds.append(Accounted(_rdp_epsilon(given, delta, relation), "RDP"))
     return min(bounds, key=lambda bound: bound.epsilon)
 
 
@@ -281,15 +278,6 @@ def _neighbours(relation: Relation) -> Any:
     return dp.NeighboringRelation[relation.library]
 
 
-def _translate(event: SampledGaussian) -> Any:
-    import dp_accounting as dp
-
-    # Never a plain Gaussian when the rate is 1: for that event the accountants of
-    # dp-accounting do not agree on the factor 2 of replace-one.
-    step = dp.PoissonSampledDpEvent(event.rate, dp.GaussianDpEvent(event.noise_multiplier))
-    return dp.SelfComposedDpEvent(step, event.steps)
-
-
 def _rdp_epsilon(
     events: tuple[SampledGaussian, ...], delta: float, relation: Relation
 ) -> float:
@@ -325,10 +313,14 @@ def _renyi(
     event: SampledGaussian, orders: tuple[int, ...], relation: Relation
 ) -> tuple[float, ...]:
     """Return bounds of the divergences of one event."""
+    import dp_accounting as dp
     from dp_accounting.rdp import RdpAccountant
 
     accountant = RdpAccountant(list(orders), neighboring_relation=_neighbours(relation))
-    accountant.compose(_translate(event))
+    # Never a plain Gaussian when the rate is 1: for that event the accountants of
+    # dp-accounting do not agree on the factor 2 of replace-one.
+    step = dp.PoissonSampledDpEvent(event.rate, dp.GaussianDpEvent(event.noise_multiplier))
+    accountant.compose(step, event.steps)
     bounds = []
     for order, value in zip(orders, accountant.rdp, strict=True):
         rounding = (16.0 * (math.lgamma(order + 1.0) + order) + 64.0) * 2.0**-52

@@ -50,6 +50,13 @@ def interval_for(
     one gives too large an epsilon: docs/understanding/calibration.md, "The grid".
     """
     strength = 1.0 / gaussian_multiplier(epsilon, delta, relation)
+
+    def width(rate: float, steps: int) -> float:
+        """Return the approximate range of the loss of one step."""
+        noise, tail = _noise(strength, rate, steps), TAIL * delta / steps
+        low, high = range_of(rate, noise, relation.directions[0], tail)
+        return high - low
+
     # Where noise is small, one or the other of two records is drawn, hardly ever both.
     single = 1.0 / gaussian_multiplier(epsilon, delta, Relation.ZERO_OUT)
     slope = min((-_first_slope(_noise(single, *part)) for part in parts), default=1.0)
@@ -59,15 +66,8 @@ def interval_for(
         wide /= math.sqrt(2.0)
     while _variance_added(fine, parts) > _INFLATION * strength**2:
         fine /= math.sqrt(2.0)
-    widest = max((_width(strength, delta, relation, *part) for part in parts), default=0.0)
+    widest = max((width(*part) for part in parts), default=0.0)
     return max(fine, min(wide, widest / _CELLS), min(1e-5 * epsilon, 100.0), 1e-10)
-
-
-def _width(strength: float, delta: float, relation: Relation, rate: float, steps: int) -> float:
-    """Return the approximate range of the loss of one step at this strength."""
-    noise = _noise(strength, rate, steps)
-    low, high = range_of(rate, noise, relation.directions[0], TAIL * delta / steps)
-    return high - low
 
 
 def _noise(strength: float, rate: float, steps: int) -> float:
@@ -102,12 +102,9 @@ def calibrate(
     def events_at(multiplier: float) -> list[SampledGaussian]:
         return [*others, SampledGaussian(rate, multiplier, steps)]
 
+    delta, relation, enough = target.delta, target.relation, target.epsilon
     decide = partial(
-        epsilon_of,
-        delta=target.delta,
-        relation=target.relation,
-        interval=interval,
-        enough=target.epsilon,
+        epsilon_of, delta=delta, relation=relation, interval=interval, enough=enough
     )
     found = _search(target, events_at, interval, _first_guess(target, rate, steps, others))
     while (error := _excess(decide(events_at(found)), target)) > 0.0:

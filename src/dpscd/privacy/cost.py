@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from dpscd.errors import CardError
 from dpscd.privacy.accounting import SampledGaussian, epsilon_of
@@ -80,10 +79,6 @@ class Cost:
         """Return the sampler of every step."""
         return PoissonLots.of(self.event.rate, relation)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the release as plain JSON values."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Claim:
@@ -101,10 +96,9 @@ def inner_target(
 ) -> tuple[float, float]:
     """Return the (epsilon, delta) left for the mechanism on real numbers.
 
-    If the mechanism on real numbers is (e, d)-private, the one on floats is (e + 2 r, e^r (d +
-    e^e miss) + miss + tail)-private, with r, miss and tail as in :class:`LatticeGaussian`. This
-    solves for (e, d); neither is positive when finite precision alone exceeds the claim. The
-    tail of lazy noise belongs to miss.
+    If that is (e, d)-private, the one on floats is (e + 2 r, e^r (d + e^e miss) + miss +
+    tail)-private, with r, miss and tail as in :class:`LatticeGaussian`; the tail of lazy noise
+    belongs to miss. Where finite precision alone exceeds the claim, one is not positive.
     """
     log_miss = math.log(delta * _MISS) - epsilon
     r = sum(x.log_ratio(log_miss) for x in releases)

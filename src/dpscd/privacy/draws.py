@@ -264,18 +264,13 @@ class LatticeGaussian:
         replace-one.
         Proof: docs/proofs/shared_vector.md, "Tails".
         """
-        pairs = (size + 1) // 2
-        return 4.0 * steps * pairs * _longer(FAITHFUL_RADIUS - reach / self.noise_multiplier)
+        pairs, radius = (size + 1) // 2, FAITHFUL_RADIUS - reach / self.noise_multiplier
+        return 4.0 * steps * pairs * math.exp(-0.5 * max(radius, 0.0) ** 2)
 
 
 def lazy_tail(pairs: int) -> float:
     """Return the probability that one of `pairs` pairs is not drawn as it should be."""
     return pairs * _LONG_PAIR
-
-
-def _longer(radius: float) -> float:
-    """Return the probability that a pair of standard normals is longer than `radius`."""
-    return math.exp(-0.5 * max(radius, 0.0) ** 2)
 
 
 def capacity_of(n: int) -> int:

@@ -6,9 +6,9 @@ import math
 import shlex
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpscd.errors import BudgetExceeded, LedgerError, ParameterError
 from dpscd.privacy.filters import Filter, above, below, exact, filter_from_dict
@@ -38,10 +38,6 @@ class BudgetState:
     # whether ``dpscd look`` refuses to show facts about the records without noise
     forbids_look: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the state as plain JSON values."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Reservation:
@@ -58,10 +54,6 @@ class Reservation:
     committed: bool = False  # whether the fit ended
     seeded: bool = False  # whether the claim holds only while a seed is secret
     unit: str = RECORD.text  # the budget's unit
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the reservation as plain JSON values."""
-        return asdict(self)
 
 
 @dataclass
@@ -172,9 +164,8 @@ class Account:
 _START = "0" * 64
 
 
-@dataclass(frozen=True)
-class Verified:
-    """Result of checking a whole ledger: the number of entries and the last hash."""
+class Verified(NamedTuple):
+    """A whole ledger that was checked: the number of entries and the last hash."""
 
     entries: int
     head: str
@@ -238,12 +229,17 @@ class Entries:
                 raise ValueError("not canonical")
             if (values["kind"] == "ledger") != (number == 1):
                 raise ValueError("a ledger begins once")
-            {
-                "ledger": self._open,
-                "budget": self._budget,
-                "reserve": self._reserve,
-                "commit": self._commit,
-            }[values["kind"]](values)
+            match values["kind"]:
+                case "ledger" if values["version"] == 1:
+                    pass
+                case "budget":
+                    self._budget(values)
+                case "reserve":
+                    self._reserve(values)
+                case "commit":
+                    self.committed.add(self.open_reservation(values["reservation"]).id)
+                case _:
+                    raise ValueError("written by a later version")
         except (ValueError, TypeError, LookupError, AttributeError, RuntimeError):
             raise LedgerError(
                 f"entry {number} of the ledger is not one that this version of dpscd writes."
@@ -267,10 +263,6 @@ class Entries:
         if number in self.committed:
             raise LedgerError(f"reservation {number!r} is committed already.")
         return self.reservations[number]
-
-    def _open(self, values: dict[str, Any]) -> None:
-        if values["version"] != 1:
-            raise ValueError("written by a later version")
 
     def _budget(self, values: dict[str, Any]) -> None:
         dataset = str(values["dataset"])
@@ -302,9 +294,6 @@ class Entries:
         )
         self.accounts[reservation.dataset].charge(reservation)
         self.reservations[reservation.id] = reservation
-
-    def _commit(self, values: dict[str, Any]) -> None:
-        self.committed.add(self.open_reservation(values["reservation"]).id)
 
 
 def _flag(values: dict[str, Any], key: str) -> bool:

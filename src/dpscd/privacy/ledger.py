@@ -217,7 +217,7 @@ class Ledger:
             "label": label,
             "epsilon": epsilon,
             "delta": delta,
-            "releases": [x.to_dict() for x in releases],
+            "releases": [asdict(x) for x in releases],
             "cost": cost,
             "seeded": bool(seeded),
             "time": _now(),
@@ -334,7 +334,12 @@ def transaction(
             isolation_level=None,
         )
         try:
-            _set_up(connection)
+            connection.execute("PRAGMA trusted_schema=OFF")
+            connection.execute("PRAGMA synchronous=EXTRA")
+            if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):
+                # Not ours to switch back: the file may not even be a ledger.
+                raise sqlite3.OperationalError("it was switched to a write-ahead log")
+            connection.execute("PRAGMA journal_mode=DELETE")
             connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             yield connection, _read(connection, create=create)
             connection.execute("COMMIT")
@@ -342,16 +347,6 @@ def transaction(
             connection.close()  # undoes what was not committed
     except (sqlite3.Error, UnicodeError, OSError) as error:
         raise LedgerError(f"the ledger {path!r} cannot be used: {error}. {_ADVICE}") from error
-
-
-def _set_up(connection: sqlite3.Connection) -> None:
-    connection.execute("PRAGMA trusted_schema=OFF")
-    connection.execute("PRAGMA synchronous=EXTRA")
-    (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
-    if mode == "wal":
-        # Not ours to switch back: the file may not even be a ledger.
-        raise sqlite3.OperationalError("it was switched to a write-ahead log")
-    connection.execute("PRAGMA journal_mode=DELETE")
 
 
 def _read(connection: sqlite3.Connection, *, create: bool) -> Entries:

@@ -205,7 +205,9 @@ class Unit:
         if text == _PERSON + _GROUPS:
             return cls(groups=True)
         if isinstance(text, str) and text.startswith(_PERSON):
-            found = cls(person=_unquoted(text.removeprefix(_PERSON)))
+            # What repr quoted; some other text if it is not quoted.
+            name = re.sub(r"\\(.)", r"\1", text.removeprefix(_PERSON)[1:-1])
+            found = cls(person=name)
             if found.text == text:
                 return found
         raise ParameterError("unit must be a record or a person, in the words of a card.")
@@ -251,11 +253,6 @@ def about_record_count(relation: Relation, epsilon: float, delta: float) -> str:
     if more >= 1.0:
         return f"{first}not protected"
     return f"{first}protected less, at epsilon {2.0 * epsilon:g} and delta {_up(more)}"
-
-
-def _unquoted(quoted: str) -> str:
-    """Return the printable text that repr quoted, or some other text if it is not quoted."""
-    return re.sub(r"\\(.)", r"\1", quoted[1:-1])
 
 
 def _up(number: float) -> str:

@@ -27,7 +27,6 @@ _ROUNDING = 1e-12
 # higher than that of the Gaussian release that stands for them.
 _NEAR_SLACK = 1.01
 
-_MALFORMED = "the card's search is malformed."
 _POINTS = ("near_epsilon", "near_delta", "far_epsilon", "far_delta")
 _NUMBERS = ("stop", *_POINTS, "near_interval", "far_interval")
 
@@ -62,7 +61,7 @@ class Search:
             for epsilon, _, interval in self.points
         )
         if not (good and self.fits and all(self.fits)):
-            raise CardError(_MALFORMED)
+            raise CardError("the card's search is malformed.")
 
     @property
     def points(self) -> tuple[tuple[float, float, float], tuple[float, float, float]]:

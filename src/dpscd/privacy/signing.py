@@ -5,8 +5,11 @@ A signature is 64 bytes in a file of its own, so that other programs can make an
 """
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import (
@@ -27,8 +30,6 @@ from dpscd.errors import ModelFileError, ParameterError
 
 _LENGTH = 64  # bytes of a signature
 _LARGEST = 2**16  # bytes; no key is larger
-_PRIVATE = "private key"
-_PUBLIC = "public key"
 
 
 def new_key(path: str | os.PathLike[str]) -> Path:
@@ -84,38 +85,39 @@ def check_signature(
 def _private_key(path: Path) -> Ed25519PrivateKey:
     words = _start_of(path, _LARGEST)
     if b"PUBLIC KEY" in words:
-        raise ParameterError(f"{path.name} is a {_PUBLIC}; signing needs the {_PRIVATE}.")
-    try:
-        key = load_pem_private_key(words, password=None)
-    except TypeError:
-        problem = (
-            "is encrypted with a passphrase, which is not asked for here; sign with openssl "
-            "pkeyutl -sign, or give a key that is not encrypted"
-        )
-    except (ValueError, UnsupportedAlgorithm):
-        problem = f"is no {_PRIVATE} in a PEM file"
-    else:
-        if isinstance(key, Ed25519PrivateKey):
-            return key
-        problem = f"is a {_PRIVATE} of another kind"
-    raise ParameterError(f"{path.name} {problem}; an Ed25519 key is needed.")
+        raise ParameterError(f"{path.name} is a public key; signing needs the private key.")
+    read = partial(load_pem_private_key, words, password=None)
+    key: Ed25519PrivateKey = _key(path, "private key", Ed25519PrivateKey, read)
+    return key
 
 
 def _public_key(path: Path) -> Ed25519PublicKey:
     words = _start_of(path, _LARGEST)
     if b"PRIVATE KEY" in words:
         raise ParameterError(
-            f"{path.name} is a {_PRIVATE}, which should stay with the signer; checking "
-            f"needs the {_PUBLIC}."
+            f"{path.name} is a private key, which should stay with the signer; checking "
+            "needs the public key."
         )
+    read = partial(load_pem_public_key, words)
+    key: Ed25519PublicKey = _key(path, "public key", Ed25519PublicKey, read)
+    return key
+
+
+def _key(path: Path, name: str, kind: Any, read: Callable[[], Any]) -> Any:
+    """Return the key that is read, or raise an error without a word of the file."""
     try:
-        key = load_pem_public_key(words)
+        key = read()
+    except TypeError:  # of private keys only
+        problem = (
+            "is encrypted with a passphrase, which is not asked for here; sign with openssl "
+            "pkeyutl -sign, or give a key that is not encrypted"
+        )
     except (ValueError, UnsupportedAlgorithm):
-        problem = f"is no {_PUBLIC} in a PEM file"
+        problem = f"is no {name} in a PEM file"
     else:
-        if isinstance(key, Ed25519PublicKey):
+        if isinstance(key, kind):
             return key
-        problem = f"is a {_PUBLIC} of another kind"
+        problem = f"is a {name} of another kind"
     raise ParameterError(f"{path.name} {problem}; an Ed25519 key is needed.")
 
 

@@ -25,7 +25,6 @@ from dpscd.problem import DeferredRows, Floats, Model, Problem, labels_of
 
 if TYPE_CHECKING:
     from dpscd.planning.plan import Plan
-    from dpscd.releases.training import Training
 
 
 class SomeRecords(Protocol):
@@ -61,9 +60,8 @@ class Query(ABC):
     data sets.
     """
 
+    # Whether it is asked of columns as they are, before rows can be made.
     reads_columns: ClassVar[bool] = False
-    """Whether it is asked of columns as they are, before rows can be made."""
-
     n: int  # public number of records: sets the step, and the capacity of sums
 
     @property
@@ -81,10 +79,8 @@ class Query(ABC):
         """Return the exact sum over records, in steps of the lattice: not yet noisy."""
 
 
+#: What means of persons, and of their further rows, are multiplied by: squares add up to 1.
 FIRST, FURTHER = 0.6, 0.8
-"""What means of persons, and those of their further rows, are multiplied by.
-
-Their squares add up to 1."""
 
 
 def whole_sums(
@@ -92,13 +88,12 @@ def whole_sums(
 ) -> Floats:
     """Return exact sums of numbers of records, in steps of the lattice.
 
-    `each`, of shape (numbers, rows), holds for every usable row a vector of length at most 1;
-    rows of weight 0 do not count. A person gives the mean of its rows. With `rows` twice as
-    many numbers are summed: these means, and these means times ``(min(m, rows) - 1) / rows``
-    for a person with m rows, both made shorter so that together they are no longer than 1.
-
-    Proof: docs/proofs/persons.md, "Other releases".
+    Requires: `each`, of shape (numbers, rows), is no longer than 1 in every usable row. Proof:
+    docs/proofs/persons.md, "Other releases".
     """
+    # Rows of weight 0 do not count, a person gives the mean of its rows. With `rows` twice as
+    # many numbers are summed: these means, and the same times ``(min(m, rows) - 1) / rows`` for
+    # a person with m rows, both shortened so that together they are no longer than 1.
     used, persons = records.weights > 0.0, records.persons
     each = np.where(usable & used, each, 0.0)
     if persons is not None:
@@ -123,10 +118,7 @@ def sum_over(query: Query, parts: Any) -> Floats:
 
 
 def only_sums(reply: Any) -> Any:
-    """Return what may leave the records: None, a whole number, or an array of whole numbers.
-
-    Anything else that is returned by mistake, such as a row or a dual, is refused.
-    """
+    """Return what may leave the records: None, or whole numbers; refuse a row or a dual."""
     if reply is None or type(reply) is int:
         return reply
     numbers = np.asarray(reply)
@@ -177,26 +169,11 @@ class RecordStore(Protocol):
     more records than sums can hold, and nothing else leaves.
     """
 
-    @property
-    def dense(self) -> bool:
-        """Whether rows are dense: a public fact of their layout."""
+    # They also have `train`, which gives the shared vector of a training, and `bound`, after
+    # which they are read with released bounds of columns.
 
     def total(self, query: Query) -> Floats:
         """Return the exact sum of a query over all records."""
-
-    def bound(self, pairs: Sequence[tuple[float, float]]) -> None:
-        """Read records with released bounds of columns from now on."""
-
-    def train(
-        self,
-        problem: Problem,
-        plan: "Training",
-        source: Source,
-        residuals: Residuals | None,
-        progress: Callable[[int], None] | None,
-        observer: "Observer | None",
-    ) -> Floats:
-        """Return the shared vector of a training, on labels or on a pilot's residuals."""
 
 
 @dataclass(frozen=True)
@@ -264,15 +241,11 @@ class Stores:
 class Release(ABC):
     """One thing that is computed from the records and made public."""
 
-    what: ClassVar[str]
-    """Its name on cards."""
-    words: ClassVar[str]
-    """What it is, for readers of a report."""
-    proof: ClassVar[str]
-    """Name of the page of docs/proofs that proves it."""
-
+    what: ClassVar[str]  # its name on cards
+    words: ClassVar[str]  # what it is, for readers of a report
+    proof: ClassVar[str]  # the page of docs/proofs that proves it
+    # Times at which it is asked, rising; each draws from its stream once.
     at: ClassVar[range] = range(1)
-    """Times at which it is asked, rising; each draws from its stream once."""
 
     facts: Facts = field(repr=False)
 
@@ -306,9 +279,8 @@ class Release(ABC):
 class SumRelease(Release):
     """A release of sums over all records, each with noise once."""
 
+    # Which stream its noise is of; SUM is one of a source that it has for itself.
     purpose: ClassVar[Purpose] = Purpose.SUM
-    """Which stream its noise is of; SUM is one of a source that it has for itself."""
-
     # Standard deviation of the noise over the length of the longest vector of a record.
     noise_multiplier: float
 

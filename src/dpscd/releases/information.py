@@ -1,8 +1,4 @@
-"""Noisy Hessian and score covariance at the trained model, for standard errors.
-
-Both matrices are sums over records, and are released as other sums are:
-docs/proofs/intervals.md.
-"""
+"""Noisy Hessian and score covariance at the trained model, for standard errors."""
 
 import math
 from dataclasses import dataclass, replace
@@ -48,9 +44,7 @@ class InformationQuery(Query):
         Guarantee: a record, or a person, adds a vector of length at most 1. This rests on
         `factor` alone. Proof: docs/proofs/intervals.md.
         """
-        with np.errstate(
-            all="ignore"
-        ):  # values that are not numbers are left out, without a warning
+        with np.errstate(all="ignore"):
             return self._total(_Units(self, records))
 
     def _total(self, units: "_Units") -> Floats:
@@ -137,10 +131,7 @@ def _twice(j: int, k: int) -> float:
 
 @dataclass(frozen=True)
 class Information(SumRelease):
-    """The release "information": what standard errors of coefficients are computed from.
-
-    Proof: docs/proofs/intervals.md.
-    """
+    """The release "information", for standard errors. Proof: docs/proofs/intervals.md."""
 
     what: ClassVar[str] = "information"
     words: ClassVar[str] = "how exactly the records determine the coefficients"

@@ -94,12 +94,12 @@ class Moments(SumRelease):
     def estimates(self, noisy: Floats) -> tuple[Floats, Floats, float]:
         """Return estimates of the means and mean squares, and the standard error of each."""
         means, squares = noisy * (np.sqrt(2.0) / self.n)
-        return means, squares, error_of_means(self.noise_multiplier, self.n)
+        return means, squares, self.error
 
-
-def error_of_means(noise_multiplier: float, n: int) -> float:
-    """Return the standard error of released means and mean squares."""
-    return float(np.sqrt(2.0) * noise_multiplier / n)
+    @property
+    def error(self) -> float:
+        """Standard error of the released means and mean squares."""
+        return float(np.sqrt(2.0) * self.noise_multiplier / self.n)
 
 
 @dataclass(frozen=True)
@@ -208,11 +208,9 @@ class LabelMean(MeanRelease):
 
 @dataclass(frozen=True)
 class LabelSpread(MeanRelease):
-    """The release "label spread": the mean distance from the centre, which scales labels.
+    """The release "label spread", which scales labels. Proof: docs/proofs/moments.md."""
 
-    Regressions with much noise release the mean octave of distances instead.
-    Proof: docs/proofs/moments.md.
-    """
+    # The mean distance from the centre; regressions with much noise release the mean octave.
 
     what: ClassVar[str] = "label spread"
     words: ClassVar[str] = "typical distance of what is predicted from its centre"
@@ -257,10 +255,7 @@ class LabelSpread(MeanRelease):
 
 @dataclass(frozen=True)
 class ResidualSpread(LabelSpread):
-    """The release "label spread" once more: the mean size of a pilot's residuals.
-
-    Proof: docs/proofs/moments.md.
-    """
+    """The release "label spread" again, of residuals. Proof: docs/proofs/moments.md."""
 
     at: ClassVar[range] = range(1, 2)
 

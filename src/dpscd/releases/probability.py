@@ -23,8 +23,8 @@ from dpscd.releases.base import (
 )
 from dpscd.releases.rescaling import SLOPES
 
+#: What slopes are multiplied by: with up to 3.33 the pair is no longer than 1.
 STEEP = 3.25
-"""What slopes are multiplied by: with up to 3.33 the pair is no longer than 1."""
 # Of what rows predict, this part noise may be if rows of persons are to count.
 _NOISE = 0.02
 
@@ -121,12 +121,11 @@ class Shift(SumRelease):
             if rows is None
             else self._of_rows(found, rows)
         )
-        least = self.least_curvature(self.noise_multiplier, self.n)
-        curvature = min(self.steepest, max(curvature, least))
+        curvature = min(self.steepest, max(curvature, self.least_curvature))
         missed, curvature = self.step(missed, curvature)
-        shift = self._kept(self.noise_multiplier, self.n, curvature) * missed / curvature
+        shift = self._kept(curvature) * missed / curvature
         shift = min(self.largest, max(-self.largest, shift))
-        noise = self.shift_noise(self.noise_multiplier, self.n, curvature)
+        noise = self.shift_noise(curvature)
         shifted = replace(
             model,
             intercept=model.intercept + shift,
@@ -155,30 +154,24 @@ class Shift(SumRelease):
         )
         return float(shift * error / noise), float(error / noise)
 
-    @classmethod
-    def least_curvature(cls, noise_multiplier: float, n: int) -> float:
-        """Return the lower limit of the released mean slope: two of its errors."""
-        return min(cls.steepest, 2.0 * noise_multiplier / (n * cls.steep))
+    @property
+    def least_curvature(self) -> float:
+        """Lower limit of the released mean slope: two of its errors."""
+        return min(self.steepest, 2.0 * self.noise_multiplier / (self.n * self.steep))
 
-    @classmethod
-    def shift_noise(cls, noise_multiplier: float, n: int, curvature: float) -> float:
+    def shift_noise(self, curvature: float) -> float:
         """Return the standard deviation of the noise in a shift, at a released mean slope."""
-        kept = cls._kept(noise_multiplier, n, curvature)
-        return kept * noise_multiplier / (n * curvature)
+        return self._kept(curvature) * self.noise_multiplier / (self.n * curvature)
 
-    @classmethod
-    def _kept(cls, noise_multiplier: float, n: int, curvature: float) -> float:
+    def _kept(self, curvature: float) -> float:
         """Return the expected ratio of the true shift to a released one."""
-        error = noise_multiplier / (n * curvature)
-        return cls.expected**2 / (cls.expected**2 + error**2)
+        error = self.noise_multiplier / (self.n * curvature)
+        return self.expected**2 / (self.expected**2 + error**2)
 
 
 @dataclass(frozen=True)
 class Calibration(Shift):
-    """The release "calibration": probabilities are right on average.
-
-    Proof: docs/proofs/after.md.
-    """
+    """The release "calibration": probabilities are right on average; docs/proofs/after.md."""
 
     what: ClassVar[str] = "calibration"
     words: ClassVar[str] = "how far predicted probabilities are from the truth, on average"
@@ -310,10 +303,7 @@ class LevelQuery(ShiftQuery):
 
 @dataclass(frozen=True)
 class Level(Shift):
-    """The release "level": expected counts add up to the counts.
-
-    Proof: docs/proofs/after.md.
-    """
+    """The release "level": expected counts add up to the counts; docs/proofs/after.md."""
 
     what: ClassVar[str] = "level"
     words: ClassVar[str] = "by what expected counts are too high or too low, altogether"
@@ -336,7 +326,6 @@ class Level(Shift):
     def step(self, missed: float, curvature: float) -> tuple[float, float]:
         """Return the step that makes expected counts the counts; noise is that of both."""
         more = max(missed / curvature, _LEAST)
-        least = self.least_curvature(self.noise_multiplier, self.n)
-        seen = max(least, curvature * (1.0 + more) / math.hypot(1.0, more / _MEAN))
-        seen = min(self.steepest, seen)
+        seen = curvature * (1.0 + more) / math.hypot(1.0, more / _MEAN)
+        seen = min(self.steepest, max(self.least_curvature, seen))
         return math.log1p(more) * seen, seen

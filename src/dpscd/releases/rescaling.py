@@ -22,8 +22,8 @@ _SLOW = 0.5
 # deviations; and what a slope may be at most, or one over it at least.
 _SHIFT, _SLOPE = 0.3, 0.3
 _STEEPEST = 4.0
+#: The least and the most that a model may be multiplied by.
 SLOPES = (1.0 / _STEEPEST, _STEEPEST)
-"""The least and the most that a model may be multiplied by."""
 # Each is made only if it is so many times its noise.
 _CLEAR = 2.0
 
@@ -61,10 +61,7 @@ class RescalingQuery(Query):
 
 @dataclass(frozen=True)
 class Rescaling(SumRelease):
-    """The release "rescaling": the line from predictions to labels.
-
-    Proof: docs/proofs/after.md.
-    """
+    """The release "rescaling": from predictions to labels. Proof: docs/proofs/after.md."""
 
     what: ClassVar[str] = "rescaling"
     words: ClassVar[str] = "how predictions should be stretched and shifted to fit on average"
@@ -139,11 +136,7 @@ _SEEN = 1.5
 
 @dataclass(frozen=True)
 class LongRowsQuery(OneNumberQuery):
-    """The sum of the decrease of squared errors if rows are cut in prediction.
-
-    A record adds its squared error with the whole row less the one with the row cut to the row
-    bound, in units of ``far^2``. Proof: docs/proofs/after.md.
-    """
+    """The sum of squared errors of whole rows less those of cut ones, in units of ``far^2``."""
 
     declared: Problem  # sets the longest row
     model: Model  # released
@@ -165,10 +158,7 @@ class LongRowsQuery(OneNumberQuery):
 
 @dataclass(frozen=True)
 class LongRows(MeanRelease):
-    """The release "long rows": whether predictions cut rows to the row bound.
-
-    Proof: docs/proofs/after.md.
-    """
+    """The release "long rows": whether predictions cut them. Proof: docs/proofs/after.md."""
 
     what: ClassVar[str] = "long rows"
     words: ClassVar[str] = "what cutting long rows in predictions would gain"

@@ -22,7 +22,6 @@ from dpscd.scores.registry import ScoreFacts
 
 Ints = npt.NDArray[np.int64]
 
-#: Name of the release.
 SCORE = "score"
 
 _BLOCK = 1 << 22  # numbers of vectors that are held at once
@@ -47,16 +46,13 @@ def plan_score(target: PrivacyTarget, n: int, size: int = 1) -> Cost:
 
 
 def whole_score(each: Floats, n: int) -> Floats:
-    """Return the exact sum of vectors of records, whole numbers of steps of the lattice each.
-
-    `each`, of shape (numbers, records), has one secret vector per record or person. Vectors
-    longer than 1 are shortened to 1; one with a value that is not a number counts as 0.
+    """Return the exact sum of vectors of records, or persons, in steps of the lattice.
 
     Guarantee: a record, or a person, moves the sum, times the step, by at most 1.
     Proof: docs/proofs/score.md, "The release".
     """
-    finite = np.isfinite(each).all(axis=0)
-    inside = np.where(finite, each, 0.0)
+    # Those longer than 1 are shortened to 1; one with a value that is no number counts as 0.
+    inside = np.where(np.isfinite(each).all(axis=0), each, 0.0)
     with np.errstate(over="ignore"):  # a warning would reveal large numbers
         length = np.sqrt(np.square(inside).sum(axis=0))
         inside = inside / np.maximum(1.0, length)
@@ -65,15 +61,13 @@ def whole_score(each: Floats, n: int) -> Floats:
 
 
 def total_of(measure: Measure, answers: Answers, persons: Ints | None, n: int) -> Floats:
-    """Return the exact sum of the vectors of records, or of persons.
-
-    `answers` are secret. `persons` is the number of each record's person, below 0 for records
-    that do not count; a person adds the mean of its records' vectors.
+    """Return the exact sum of the vectors of records, or of the means of those of persons.
 
     Guarantee: a record, or a person with all its records, moves the sum, times the step, by at
     most 1.
     Proof: docs/proofs/score.md, "The release".
     """
+    # `persons` is the number of each record's person, below 0 for records that do not count.
     total = np.zeros(measure.size)
     for rows, starts in _blocks(len(answers.labels), persons, max(1, _BLOCK // measure.size)):
         each = measure.vectors(answers.at(rows))

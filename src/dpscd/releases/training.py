@@ -40,16 +40,12 @@ class TrainingQuery(NamedTuple):
 
 @dataclass(frozen=True)
 class Training(Release):
-    """The release "shared vector": the main training, by public numbers only.
-
-    Proof: docs/proofs/shared_vector.md.
-    """
+    """The release "shared vector", the main training. Proof: docs/proofs/shared_vector.md."""
 
     what: ClassVar[str] = "shared vector"
     words: ClassVar[str] = "a step of training: the numbers that become the weights"
     proof: ClassVar[str] = "shared_vector"
-    stream: ClassVar[str] = ""
-    """Name of its source of randomness."""
+    stream: ClassVar[str] = ""  # name of its source of randomness
 
     target: PrivacyTarget = field(repr=False)  # of the whole plan
     lam: float  # regularisation, in the user's units
@@ -148,7 +144,7 @@ class Training(Release):
     def fixed_point(self) -> bool:
         """Whether dense rows may be rounded to 16 bits: the noise is far larger."""
         finest = _FIXED_POINT * self.rate * math.sqrt(self.steps * self.n)
-        bits = math.log2(self.noise.grid / self._whole_cell)
+        bits = math.log2(self.noise.grid / whole_lattice_step(self.n, self.clip))
         return self.noise_multiplier >= finest and 9 <= bits <= 52
 
     @property
@@ -175,10 +171,6 @@ class Training(Release):
         steps = self.steps - self.average_from
         return math.ceil(math.log2(max(1.0, steps * (steps * steps - 1.0) / 12.0)) / 2.0)
 
-    @property
-    def _whole_cell(self) -> float:
-        return whole_lattice_step(self.n, self.clip)
-
     def constants(self, strength: float, *, fixed_point: bool = False) -> "StepConstants":
         """Return the kernel's constants, on floats or in fixed point."""
         # With the largest damping; a caller that follows the path replaces it.
@@ -188,7 +180,7 @@ class Training(Release):
             strength=strength,
             separability=max(self.separability, self.most_separability),
             clip=self.clip,
-            cell=self._whole_cell if fixed_point else self.cell,
+            cell=whole_lattice_step(self.n, self.clip) if fixed_point else self.cell,
             grid=self.noise.grid,
             spread=self.noise.spread,
         )
@@ -238,9 +230,8 @@ class Training(Release):
         """Train where the records are, and return the averaged shared vector."""
         del time
         source = stores.source_of(self.stream)
-        found: Floats = stores.store.train(
-            query.problem, self, source, query.residuals, stores.progress, stores.observer
-        )
+        look = stores.progress, stores.observer
+        found: Floats = stores.store.train(query.problem, self, source, query.residuals, *look)
         return found
 
 
