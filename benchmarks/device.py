@@ -26,12 +26,11 @@ import numpy as np
 from dpscd.atomic import atomic_write
 from dpscd.device.backend import compiled, device_name, exactly
 from dpscd.device.contribution import contributions, work_type
-from dpscd.device.limbs import margins, rounded_shared, sums
 from dpscd.device.random import draw_lot, draw_normals, key_of
-from dpscd.device.rows import gather
+from dpscd.device.rows import gather, margins, rounded_shared, sums
 from dpscd.device.training import new_state, run_steps, train
 from dpscd.privacy.random import Purpose, SecureSource
-from dpscd.solvers.damping import DampingRule
+from dpscd.solvers.dp_scd import DampingRule
 from dpscd.solvers.on_device import device_numbers
 from dpscd_experiments.device.front_door import fashion_rows
 from dpscd_experiments.device.page import device_page, this_machine

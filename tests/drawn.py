@@ -1,5 +1,6 @@
 """Words to draw from, sources that note what is asked of them, and laws of lots."""
 
+import mpmath
 import numpy as np
 from scipy import stats
 
@@ -7,10 +8,35 @@ from dpscd.privacy.random import SeededSource
 
 ALARM = 1e-6  # chance of a false alarm of each statistical test, for a fresh seed
 FULL = 2**64 - 1
+HALF = mpmath.mpf(1) / 2
 
 
 def random_words(seed, *shape):
     return np.random.default_rng(seed).integers(0, FULL, shape, np.uint64, endpoint=True)
+
+
+def exact_uniform(high, more, low, within=HALF):
+    """Return the uniform on (0, 1/2) that three words stand for, bits without end."""
+    zeros = 64 - high.bit_length()
+    if high == 0:
+        zeros += 64 - more.bit_length()
+    mantissa = 1 + ((low >> 13) + within) * mpmath.mpf(2) ** -51
+    return mantissa * mpmath.mpf(2) ** (-zeros - 2)
+
+
+def exact_exponential(high, more, low, within=HALF):
+    uniform = exact_uniform(high, more, low, within)
+    return -mpmath.log(uniform) if low & 1 else -mpmath.log1p(-uniform)
+
+
+def exact_normals(high, more, low, turn, within=HALF, turned=HALF):
+    """Return the pair of normals that four words stand for."""
+    length = mpmath.sqrt(2 * exact_exponential(high, more, low, within))
+    angle = ((turn >> 12) + turned) * mpmath.mpf(2) ** -52 * mpmath.pi / 4
+    first, second = length * mpmath.cos(angle), length * mpmath.sin(angle)
+    first = -first if turn & 1 else first
+    second = -second if turn & 2 else second
+    return (second, first) if turn & 4 else (first, second)
 
 
 class RecordingSource(SeededSource):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.kernels.moments import fill_person_means
+from dpscd.kernels.passes import fill_person_means
 from dpscd.kernels.persons import Persons
 
 Floats = npt.NDArray[np.float64]

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from dpscd import losses
 from dpscd.errors import ParameterError
-from dpscd.kernels.dual import Records, predictions
-from dpscd.kernels.norms import measure_rows
+from dpscd.kernels.dual import Records
+from dpscd.kernels.passes import measure_rows, predictions
 from dpscd.kernels.rows import CsrRows, DenseRows, Rows
 from dpscd.kernels.sdca import joint_objectives, objectives
 from dpscd.losses import Loss

@@ -13,7 +13,6 @@ from device_records import hostile_members, hostile_numbers
 
 from dpscd.device.backend import compiled, device, exactly
 from dpscd.device.contribution import Cut, clipped, contributions, work_type
-from dpscd.device.limbs import LARGEST, LARGEST_CUT, MOST, margins, rounded_shared, split, sums
 from dpscd.device.random import (
     LOTS,
     chacha_blocks,
@@ -24,7 +23,16 @@ from dpscd.device.random import (
     random_words,
     threshold_of,
 )
-from dpscd.device.rows import Members
+from dpscd.device.rows import (
+    LARGEST,
+    LARGEST_CUT,
+    MOST,
+    Members,
+    margins,
+    rounded_shared,
+    split,
+    sums,
+)
 from dpscd.kernels.draws import NORMAL_ERROR, PAIR_WORDS, fill_normals
 
 __all__ = ["CHECKS", "Check", "checked"]

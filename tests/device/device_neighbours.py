@@ -18,7 +18,7 @@ from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.problem import Problem
 from dpscd.records.labels import ClassLabels
 from dpscd.releases.training import Training
-from dpscd.solvers.damping import DampingRule
+from dpscd.solvers.dp_scd import DampingRule
 from dpscd.solvers.on_device import device_numbers
 
 __all__ = ["Case", "job_of", "neighbour_found", "neighbours"]

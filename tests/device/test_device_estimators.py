@@ -2,7 +2,6 @@
 
 import json
 import math
-import sys
 import tracemalloc
 from functools import cache
 
@@ -217,19 +216,6 @@ def test_refusals_come_before_the_charge(tmp_path, monkeypatch, what, changes, e
     assert not Ledger(ledger).history("people")
 
 
-def test_a_fit_is_charged_as_by_the_other_engine(tmp_path):
-    ledger = str(tmp_path / "ledger")
-    Ledger.init(ledger, "people", epsilon=10.0, delta=1e-3)
-    for engine in ("jax", "numba"):
-        model("classes", seed=None, engine=engine, ledger=ledger, dataset="people").fit(
-            *data("classes")
-        )
-    one, other = Ledger(ledger).history("people")
-    assert one.committed
-    assert (one.epsilon, one.cost) == (other.epsilon, other.cost)
-    assert one.releases == other.releases
-
-
 @pytest.mark.parametrize("made", [DPHuberRegressor, DPPoissonRegressor])
 def test_other_estimators_have_no_choice(made):
     assert "engine" not in made().get_params()
@@ -269,13 +255,6 @@ else:
     raise SystemExit("not refused")
 """
     python(script)
-
-
-def test_without_jax_the_words_say_what_to_install(monkeypatch):
-    monkeypatch.delattr("dpscd.device.backend")
-    monkeypatch.setitem(sys.modules, "dpscd.device.backend", None)
-    with pytest.raises(ParameterError, match="pip install"):
-        model("classes").fit(*data("classes"))
 
 
 @pytest.mark.full
@@ -436,19 +415,6 @@ def test_the_device_is_the_one_that_the_user_chose():
         assert backend.device() == jax.devices("cpu")[0]
     finally:
         jax.config.update("jax_default_device", before)
-
-
-def test_memory_is_asked_for_where_the_device_knows(monkeypatch):
-    assert backend.free_memory() is None or backend.free_memory() > 0
-
-    class Known:
-        platform = "gpu"
-
-        def memory_stats(self):
-            return {"bytes_limit": 100, "bytes_in_use": 30}
-
-    monkeypatch.setattr(jax, "devices", lambda *_: [Known()])
-    assert backend.free_memory() == 70
 
 
 def test_a_lack_of_memory_on_the_device_tells_no_size(monkeypatch):

@@ -4,8 +4,20 @@ import numpy as np
 import pytest
 
 from dpscd.device.backend import compiled
-from dpscd.device.limbs import LARGEST, LARGEST_CUT, MOST, margins, rounded_shared, split, sums
-from dpscd.device.rows import BLOCK, empty_rows, gather, put_rows, room_for
+from dpscd.device.rows import (
+    BLOCK,
+    LARGEST,
+    LARGEST_CUT,
+    MOST,
+    empty_rows,
+    gather,
+    margins,
+    put_rows,
+    room_for,
+    rounded_shared,
+    split,
+    sums,
+)
 from dpscd.privacy.draws import capacity_of, limb_lattice_step, whole_lattice_step
 
 pytestmark = pytest.mark.usefixtures("exact")

@@ -9,8 +9,8 @@ import pytest
 
 from dpscd.device import backend, training
 from dpscd.device.backend import compiled
-from dpscd.device.limbs import MOST
 from dpscd.device.random import draw_lot, draw_normals, key_of
+from dpscd.device.rows import MOST
 from dpscd.device.training import (
     Job,
     block_for,
@@ -29,7 +29,7 @@ from dpscd.privacy.random import Purpose, SeededSource
 from dpscd.privacy.relation import Relation
 from dpscd.problem import DeferredRows, Problem
 from dpscd.solvers import on_device
-from dpscd.solvers.damping import Damping, DampingRule
+from dpscd.solvers.dp_scd import Damping, DampingRule
 from dpscd.solvers.on_device import check_device_plan, device_numbers, device_scd
 from plans import Looks, make_training
 

@@ -21,12 +21,10 @@ from dpscd import (
     WorkerError,
     __version__,
 )
-from dpscd.distributed import shard_actor, workers
-from dpscd.distributed.builds import own_build
+from dpscd.distributed import workers
 from dpscd.distributed.cluster import parquet
 from dpscd.distributed.collections import partitions_of
-from dpscd.distributed.shard_actor import ShardActor
-from dpscd.distributed.workers import workers_with
+from dpscd.distributed.workers import ShardActor, own_build, workers_with
 from dpscd.planning import rule
 from dpscd.preprocessing.schema import schema_of
 from dpscd.records.labels import ClassLabels
@@ -111,6 +109,18 @@ def test_a_mixture_of_workers_is_refused_whether_or_not_they_have_shards(near, f
     assert "secret" not in str(caught.value)
 
 
+def test_a_mixture_costs_nothing(near, budget, monkeypatch):
+    own = own_build()
+
+    def mixed(dask_worker):
+        return {**own, "processor": dask_worker.address}
+
+    monkeypatch.setattr(workers, "own_build", mixed)
+    with near.as_current(), pytest.raises(WorkerError, match="workers differ: processor"):
+        DPRidge(0.5, y_bounds=(0, 1), ledger=budget, dataset="people").fit(*arrays(300, 100))
+    assert Ledger(budget).show("people").spent_epsilon == 0.0
+
+
 def test_workers_that_are_all_lost_at_the_start_end_the_fit():
     class Cluster:
         def run(self, *_, **__):
@@ -123,7 +133,7 @@ def test_workers_that_are_all_lost_at_the_start_end_the_fit():
 def test_a_replacement_that_may_round_otherwise_ends_the_fit(monkeypatch, transport):
     assert transport.call(range(2), "count", [(), ()]) == [8, 4]
     other = {**own_build(), "processor": "generic"}
-    monkeypatch.setattr(shard_actor, "own_build", lambda: other)
+    monkeypatch.setattr(workers, "own_build", lambda: other)
     transport.refill(0)
     with pytest.raises(WorkerError, match=r"processor .* on one and generic on another"):
         transport.call([0], "count", [()])
@@ -188,7 +198,7 @@ def test_a_worker_that_cannot_make_a_shard_is_not_called_lost(near, monkeypatch)
     def broken(*_):
         raise ModuleNotFoundError("secret path")
 
-    monkeypatch.setattr(shard_actor, "Shard", broken)
+    monkeypatch.setattr(workers, "Shard", broken)
     transport = workers._DaskTransport(near, partitions_of(*arrays(), None), reader())
     with pytest.raises(WorkerError, match="ModuleNotFoundError") as caught:
         transport.call([0], "count", [()])
@@ -274,6 +284,7 @@ def test_a_reservation_is_mentioned_where_there_is_one(budget, monkeypatch):
     assert str(caught.value) == "gone."
     with pytest.raises(WorkerError, match=r"gone\. What this fit reserved is spent\."):
         DPRidge(**settings, ledger=budget, dataset="people").fit(X, y)
+    assert Ledger(budget).show("people").spent_epsilon > 0.0
 
 
 @pytest.mark.usefixtures("near")

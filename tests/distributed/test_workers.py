@@ -25,10 +25,9 @@ from dpscd import (
     TableModel,
     WorkerError,
 )
-from dpscd.distributed.builds import check_alike, own_build
 from dpscd.distributed.cluster import connected
 from dpscd.distributed.collections import columns_of, partitions_of
-from dpscd.distributed.shard_actor import ShardActor, StaleShardError, _room
+from dpscd.distributed.workers import ShardActor, StaleShardError, _room, check_alike, own_build
 from dpscd.records.rows import Unread, is_dask
 from dpscd.releases.base import only_sums
 from dpscd.releases.moments import MomentsQuery
@@ -138,7 +137,7 @@ def test_of_features_those_are_named_that_differ():
 
 def test_what_numba_is_told_to_compile_for_counts():
     told = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "NUMBA_DISABLE_JIT": "1"}
-    asked = "from dpscd.distributed.builds import own_build; print(own_build())"
+    asked = "from dpscd.distributed.workers import own_build; print(own_build())"
     found = ast.literal_eval(python(asked, **told))
     assert found["processor"] == "generic"
     assert found["features"] == ""
@@ -234,15 +233,6 @@ def test_what_is_not_available_is_said():
 
 def test_without_a_limit_everything_is_kept_in_memory():
     assert _room() == (None, None)
-
-
-@pytest.mark.full
-def test_a_local_cluster_is_started_and_stopped():
-    with dask.config.set({"distributed.worker.daemon": False}), connected("local") as client:
-        assert client.nthreads()
-        # Nobody else can join, as others of this machine might want to.
-        with pytest.raises(ParameterError, match="no Dask scheduler answers"):
-            connected(client.scheduler.address, timeout=3.0).__enter__()
 
 
 def test_a_cluster_is_found_by_its_address():

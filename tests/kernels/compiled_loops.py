@@ -23,13 +23,27 @@ def kernels():
     """Return every hot kernel and the arguments that a dense or lazy fit gives it."""
     import numpy as np
 
-    from dpscd.kernels import draws, lazy, members, packed, packed_threads
+    from dpscd.kernels import draws, lazy, packed, packed_threads
     from dpscd.kernels._jit import jit_uncounted
-    from dpscd.kernels.block import BlockBuffer, solve_block, step_block
-    from dpscd.kernels.dual import Records, StepConstants, predictions, step_of
+    from dpscd.kernels.dual import (
+        BlockBuffer,
+        Records,
+        StepConstants,
+        solve_block,
+        step_block,
+        step_of,
+    )
     from dpscd.kernels.lazy import Law, new_state
-    from dpscd.kernels.norms import measure_rows
-    from dpscd.kernels.pack import Pack, fill_pack
+    from dpscd.kernels.pack import (
+        Pack,
+        Workspace,
+        _add,
+        _add_two,
+        _predict_eights,
+        fill_pack,
+        read_members,
+    )  # fmt: skip
+    from dpscd.kernels.passes import measure_rows, predictions
     from dpscd.kernels.rows import CsrRows, DenseRows
     from dpscd.losses import Logistic, Poisson, Softmax
 
@@ -39,7 +53,7 @@ def kernels():
     table, words = np.zeros((2, 2)), np.zeros((2, 4), np.uint64)
     pack = Pack(np.zeros((2, 128), np.int16), np.zeros((2, 32)), 90, 96, 24)
     buffer = BlockBuffer(*[floats] * 6, table, table, np.zeros((2, 2), np.int32), table)
-    work = members.Workspace(np.zeros((1, 96), np.float32), floats, buffer)
+    work = Workspace(np.zeros((1, 96), np.float32), floats, buffer)
     records = Records(floats, floats)
     values, columns = np.zeros(2, np.float32), np.zeros(2, np.int32)
     for array in (values, columns, sealed := ints.copy()):
@@ -53,15 +67,15 @@ def kernels():
         "fill_pack": (fill_pack, dense, records, pack, 0),
         "step_of": (step_of, loss, dense, records, numbers, table, table, 0, floats),
         "predictions": (predictions, rows, floats, 1.0, floats),
-        "read_members": (members.read_members, pack, ints, ints, work, table, None),
-        "_predict_eights": (jit_uncounted(members._predict_eights), pack, ints, 8, work),
+        "read_members": (read_members, pack, ints, ints, work, table, None),
+        "_predict_eights": (jit_uncounted(_predict_eights), pack, ints, 8, work),
         "step_block": (step_block, loss, numbers, 1, buffer),
         "step_block, counts": (step_block, Poisson(), numbers, 1, buffer),
         "step_block, joint": (step_block, Softmax(), numbers, 1, buffer),
         "solve_block": (solve_block, loss, numbers, 1, buffer),
-        "_add": (jit_uncounted(members._add), pack, ints, np.zeros(2, np.int32), ints),
+        "_add": (jit_uncounted(_add), pack, ints, np.zeros(2, np.int32), ints),
         "_add_two": (
-            jit_uncounted(members._add_two), pack, ints, *[np.zeros(2, np.int32)] * 2, ints,
+            jit_uncounted(_add_two), pack, ints, *[np.zeros(2, np.int32)] * 2, ints,
             ints,
         ),
         "release_cells": (packed.release_cells, ints, floats, numbers, 1, floats),

@@ -2,7 +2,6 @@ import itertools
 import math
 
 import mpmath
-import numba
 import numpy as np
 import pytest
 from scipy import stats
@@ -18,9 +17,7 @@ from dpscd.kernels.draws import (
     shuffle,
     wait_of,
 )
-from drawn import ALARM, FULL, random_words
-
-MIDDLE = mpmath.mpf(1) / 2
+from drawn import ALARM, FULL, HALF, exact_exponential, exact_normals, random_words
 
 
 def word(value):
@@ -45,20 +42,6 @@ def test_the_exponent_counts_leading_zeros(zeros):
     assert _exponent(word(largest)) == -zeros
 
 
-def exact_uniform(high, more, low, within=MIDDLE):
-    """Return the uniform on (0, 1/2) that three words stand for, bits without end."""
-    zeros = 64 - high.bit_length()
-    if high == 0:
-        zeros += 64 - more.bit_length()
-    mantissa = 1 + ((low >> 13) + within) * mpmath.mpf(2) ** -51
-    return mantissa * mpmath.mpf(2) ** (-zeros - 2)
-
-
-def exact_exponential(high, more, low, within=MIDDLE):
-    uniform = exact_uniform(high, more, low, within)
-    return -mpmath.log(uniform) if low & 1 else -mpmath.log1p(-uniform)
-
-
 @pytest.mark.parametrize("high", [FULL, 1 << 63, 1 << 62, 1 << 11, 2047, 1024, 1, 0])
 @pytest.mark.parametrize("more", [FULL, 1 << 63, 1 << 20, 2047, 1, 0])
 @pytest.mark.parametrize("low", [FULL, FULL - 1, 0, 1, 1 << 63, (1 << 63) + 1])
@@ -70,30 +53,6 @@ def test_chosen_words_give_the_exact_exponential(high, more, low):
         assert abs(found - exact) <= 4 * mpmath.mpf(2) ** -53 * exact
 
 
-def test_the_second_word_matters_only_when_the_first_is_zero():
-    assert exponential(word(1), word(0), word(7)) == exponential(word(1), word(9), word(7))
-    assert exponential(word(0), word(1), word(7)) != exponential(word(0), word(9), word(7))
-
-
-@numba.njit
-def exponentials(words):
-    out = np.empty(len(words))
-    for i in range(len(words)):
-        out[i] = exponential(words[i, 0], words[i, 1], words[i, 2])
-    return out
-
-
-@pytest.mark.compiled
-@pytest.mark.full
-def test_exponentials_follow_their_law_and_the_test_would_notice_another():
-    words = random_words(11, 200_000, 3)
-    sample = exponentials(words)
-    assert agrees(sample, stats.expon.cdf)
-    assert not agrees(1.05 * sample, stats.expon.cdf)
-    words[:, 2] |= np.uint64(1)  # one side of (0, 1) only
-    assert not agrees(exponentials(words), stats.expon.cdf)
-
-
 # --- normals ------------------------------------------------------------------------
 
 
@@ -101,15 +60,6 @@ def normals(words, size):
     out = np.full((len(words), size), np.nan)
     fill_normals(words, out)
     return out
-
-
-def exact_normals(high, more, low, turn, within, turned):
-    length = mpmath.sqrt(2 * exact_exponential(high, more, low, within))
-    angle = ((turn >> 12) + turned) * mpmath.mpf(2) ** -52 * mpmath.pi / 4
-    first, second = length * mpmath.cos(angle), length * mpmath.sin(angle)
-    first = -first if turn & 1 else first
-    second = -second if turn & 2 else second
-    return (second, first) if turn & 4 else (first, second)
 
 
 @pytest.mark.compiled
@@ -188,9 +138,9 @@ def test_drawn_normals_are_within_the_stated_error_of_exact_ones():
 LIMIT = 13.0 * math.log(2.0)
 
 
-def exact_wait(word, within=MIDDLE):
+def exact_wait(word, within=HALF):
     zeros = 13 - (word >> 51).bit_length()
-    mantissa = MIDDLE + ((word & (2**51 - 1)) + within) * mpmath.mpf(2) ** -52
+    mantissa = HALF + ((word & (2**51 - 1)) + within) * mpmath.mpf(2) ** -52
     return zeros * mpmath.log(2) - mpmath.log(mantissa)
 
 
@@ -206,32 +156,13 @@ def test_a_wait_is_the_exponential_that_its_word_stands_for():
         for value in words:
             found = wait_of(word(value))
             assert 0.0 < found <= LIMIT
-            for within in (0, MIDDLE, 1):
+            for within in (0, HALF, 1):
                 assert abs(found - exact_wait(value, within)) <= mpmath.mpf(2) ** -48
 
 
 @pytest.mark.parametrize("lower", [0, 1, 2**51 - 1])
 def test_a_wait_beyond_the_limit_is_told_apart(lower):
     assert wait_of(word(lower)) == -LIMIT
-
-
-@pytest.mark.full
-@pytest.mark.compiled
-def test_waits_follow_their_law():
-    # A word stands for more than the limit with a chance of 2^-13; the rest comes again.
-    words = random_words(28, 200_000)
-    sample, waited = [], 0.0
-    for value in words:
-        wait = wait_of(value)
-        if wait < 0.0:
-            waited -= wait
-        else:
-            sample.append(waited + wait)
-            waited = 0.0
-    sample = np.array(sample)
-    assert (sample > LIMIT).any()
-    assert agrees(sample, stats.expon.cdf)
-    assert not agrees(1.05 * sample, stats.expon.cdf)
 
 
 def lots(words, rows, decay):
@@ -321,17 +252,6 @@ def test_shuffle_is_a_uniform_permutation():
         shuffle(row, order)
     assert (np.sort(orders, axis=1) == np.arange(4)).all()
     assert uniform_orders(orders)
-
-
-@pytest.mark.compiled
-def test_the_test_of_orders_rejects_swaps_with_any_place():
-    generator = np.random.default_rng(25)
-    orders = np.tile(np.arange(4), (48_000, 1))
-    for order in orders:
-        for i in range(4):
-            j = generator.integers(4)
-            order[i], order[j] = order[j], order[i]
-    assert not uniform_orders(orders)
 
 
 @pytest.mark.parametrize("words", [[], [FULL // 3], [FULL] * 1000], ids=len)

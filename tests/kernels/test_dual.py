@@ -11,7 +11,7 @@ from scipy.special import softmax
 
 from dpscd.kernels.dual import Records, StepConstants, release, step_of
 from dpscd.kernels.lots import advance
-from dpscd.kernels.norms import measure_rows
+from dpscd.kernels.passes import measure_rows
 from dpscd.kernels.sdca import sweep
 from dpscd.losses import Hinge, Logistic, Softmax, Squared
 from dpscd.problem import Problem

@@ -143,41 +143,26 @@ def test_what_bounds_a_contribution_is_computed_in_the_order_that_is_written(tmp
 
 INJECTED = {
     "an allocation for each member": (
-        "kernels/members.py", "read_members", "calls NRT_",
+        "kernels/pack.py", "read_members", "calls NRT_",
         "            scale = pack.state[i, pack.place + SCALE]\n",
         "            scale = pack.state[i : i + 1, pack.place + SCALE].copy()[0]\n",
     ),
     "a word with Python": (
-        "kernels/members.py", "_add", "calls Py",
+        "kernels/pack.py", "_add", "calls Py",
         "        q, m = pack.cells[ids[b]], np.int64(cells[b])\n",
         "        q, m = pack.cells[ids[b]], np.int64(cells[b])\n"
         "        if m == -7:\n"
         "            print(m)\n",
     ),
     "sums in a fixed order": (
-        "kernels/members.py", "read_members", "vector loops, not 3",
+        "kernels/pack.py", "read_members", "vector loops, not 3",
         "@register_jitable(fastmath=REORDERED)\ndef _product",
         "@register_jitable\ndef _product",
-    ),
-    "sums of many outputs in a fixed order": (
-        "kernels/members.py", "_predict_eights", "vector loops, not 1",
-        "@register_jitable(fastmath=REORDERED, forceinline=True)\ndef _eight",
-        "@register_jitable(forceinline=True)\ndef _eight",
     ),
     "an exponential of the library": (
         "losses/logistic.py", "step_block", "calls llvm.exp",
         "    e = plain_exp(s)\n    r = e / (1.0 + e)\n",
         "    e = math.exp(s)\n    r = e / (1.0 + e)\n",
-    ),
-    "an exponential of the library, counts": (
-        "losses/poisson.py", "step_block, counts", "calls llvm.exp",
-        "    e = plain_exp(t)\n",
-        "    e = math.exp(t)\n",
-    ),
-    "an exponential of the library, many classes": (
-        "losses/softmax.py", "step_block, joint", "calls llvm.exp",
-        "            margins[b] = plain_exp(margins[b] - first[b])\n",
-        "            margins[b] = np.exp(margins[b] - first[b])\n",
     ),
     "one more round of a loop that is full": (
         "losses/logistic.py", "step_block", "instructions",

@@ -9,8 +9,8 @@ import scipy.sparse
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dpscd.kernels.moments import add_moments
-from dpscd.kernels.rows import DenseRows, add_squares_truncated
+from dpscd.kernels.passes import add_moments
+from dpscd.kernels.rows import DenseRows
 from dpscd.losses import Squared
 from dpscd.problem import Problem
 
@@ -159,15 +159,3 @@ def test_sums_of_many_records_are_exact_in_any_order(layout):
     rest = total_of(rows_of(X[1:], layout=layout), np.ones(19_999))
     np.testing.assert_array_equal(rest + alone, total)
     assert np.abs(total).max() > 2.0**40  # beyond what single precision would hold
-
-
-@pytest.mark.parametrize("layout", ["dense", "csr"])
-def test_squares_leave_the_constant_column_out(layout):
-    X = np.array([[0.5, 0.0, -0.25, 1.0]])
-    X = scipy.sparse.csr_matrix(X) if layout == "csr" else X
-    rows = Problem(Squared(), 1.0, 10, D, row_bound=2.0, constant=1.5).rows(X)
-    squares = np.zeros(D + 1)
-    add_squares_truncated(rows, 0, 1000.0, squares)
-    scale = math.hypot(2.0, 1.5) ** 2
-    expected = [math.trunc(1000.0 * x * x / scale) for x in (0.5, 0.0, -0.25, 1.0)]
-    assert squares.tolist() == [*expected, 0.0]

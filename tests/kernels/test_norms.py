@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from measured_rows import SLACK, entries, exact_square, rows_of
 
 from dpscd.kernels.dual import Records
-from dpscd.kernels.norms import measure_rows
 from dpscd.kernels.pack import pack_rows
+from dpscd.kernels.passes import measure_rows
 from dpscd.kernels.rows import CsrRows
 
 SHORTEST = 2.0**-300

@@ -1,4 +1,3 @@
-import inspect
 import math
 from fractions import Fraction
 from pathlib import Path
@@ -12,7 +11,6 @@ from test_dual import LOSSES, NUMBERS, STEPS, WILD, D, every_loss, exactly_relea
 from test_dual import Case as FloatCase
 
 from commands import python
-from dpscd.kernels import _llvm
 from dpscd.kernels.dual import Records, release
 from dpscd.kernels.pack import NORM, SCALE, pack_rows
 from dpscd.kernels.packed import advance_packed, release_cells
@@ -270,9 +268,3 @@ def test_the_interpreter_agrees_with_the_compiler():
     printed = python(SCRIPT.format(folders=folders), NUMBA_DISABLE_JIT="1")
     found = [float.fromhex(line) for line in printed.split()]
     np.testing.assert_allclose(found, numbers_of_runs(), rtol=0.0, atol=30.0 * NUMBERS.grid)
-
-
-def test_the_compiler_gets_a_loop_that_fetches_line_by_line():
-    # Compiled code comes from a cache, so that this is not seen otherwise.
-    fetch = _llvm._prefetch(None, None, None)
-    assert list(inspect.signature(fetch).parameters) == ["matrix", "row", "size"]

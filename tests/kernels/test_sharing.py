@@ -91,9 +91,10 @@ def test_sums_count_in_the_step_they_were_made_for():
         ("_put", "shared place value"),
         ("_count_up", "shared place more"),
         ("_swap", "shared place before after"),
+        ("_prefetch", "matrix row size"),
     ],
 )
-def test_the_compiler_gets_numbers_that_threads_share(rule, names):
+def test_the_compiler_gets_what_stands_for_the_function(rule, names):
     # Compiled code comes from a cache, so that this is not seen otherwise.
     given = getattr(_llvm, rule)(*[None] * len(names.split()))
     assert list(inspect.signature(given).parameters) == names.split()

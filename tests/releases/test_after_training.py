@@ -13,7 +13,7 @@ from scipy.special import expit
 from test_information import check_moves
 
 from dpscd.errors import ParameterError
-from dpscd.kernels.probabilities import fill_probabilities
+from dpscd.kernels.passes import fill_probabilities
 from dpscd.link import Link
 from dpscd.losses import Logistic, Poisson, Squared
 from dpscd.persons import PersonFacts, PersonRows

@@ -8,8 +8,7 @@ import pytest
 import scipy.sparse
 
 from dpscd.errors import StreamError
-from dpscd.kernels.dual import predictions
-from dpscd.kernels.norms import measure_rows
+from dpscd.kernels.passes import measure_rows, predictions
 from dpscd.kernels.rows import CsrRows
 from dpscd.model.fit import run
 from dpscd.privacy.random import Purpose, SeededSource

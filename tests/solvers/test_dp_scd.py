@@ -154,12 +154,6 @@ def test_an_observer_sees_the_path_and_no_dual(pause):
         np.testing.assert_allclose(np.mean(path, axis=0), found, rtol=1e-12)
 
 
-def test_a_plan_with_much_data_finds_the_direction():
-    shared = fit()
-    model = PROBLEM.model(shared)
-    assert model.coef[0, 0] > 2.0 * np.abs(model.coef[0, 1:]).max()
-
-
 @pytest.mark.parametrize(
     "changes", [{"d": D + 1}, {"n": N + 1}, {"outputs": 3}, {"intercept": False}, {}]
 )

@@ -48,13 +48,6 @@ def test_an_observer_sees_each_epoch():
     assert epochs == [1, 2, 3, 4]
 
 
-def test_no_epochs_leave_the_start():
-    problem, rows, records = case(Squared())
-    shared, converged = sdca(problem, rows, records, SeededSource(b"d"), max_epochs=0)
-    assert not shared.any()
-    assert not converged
-
-
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_records_that_cannot_be_used_change_nothing(outputs):
     problem, _, _ = case(Softmax() if outputs > 1 else Squared(), outputs)

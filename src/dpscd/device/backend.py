@@ -53,7 +53,7 @@ def exactly() -> Iterator[None]:
 
     Guarantee: within, whole numbers and floats have 64 bits where the code says so, products of
     matrices are not rounded, and code is compiled; the user's settings are restored. Flags by
-    which XLA may reorder or round arithmetic are refused: they are read once, when JAX starts.
+    which XLA may reorder or round arithmetic are refused.
     """
     _refuse_flags(os.environ.get("XLA_FLAGS", ""))
     settings = (

@@ -1,15 +1,10 @@
-"""Dual steps of members by the formulas of dpscd.losses, as whole numbers of checked length.
-
-A member's steps are a function of its own numbers: operations are elementwise, or sums over
-outputs in whole numbers.
-"""
+"""Dual steps of members by the formulas of dpscd.losses, as whole numbers of checked length."""
 
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
-from dpscd.device.limbs import LARGEST_CUT, margins
-from dpscd.device.rows import Members
+from dpscd.device.rows import LARGEST_CUT, Members, margins
 
 # Steps are shortened to this part of the clip, so that rounding rarely lifts one above.
 _SHORTER = 1.0 - 2.0**-12
@@ -41,13 +36,10 @@ class Cut(NamedTuple):
 def contributions(
     loss: str, numbers: Numbers, separability: Any, members: Members, shared: Any, duals: Any
 ) -> Cut:
-    """Return the contributions of members of a lot, all from the same shared vector.
+    """Return the contributions of members of a lot, from the same rounded shared vector.
 
-    `shared` is that of :func:`~dpscd.device.limbs.rounded_shared`; `duals`, of shape (members,
-    outputs), are the members'.
-
-    Guarantee: that of :func:`clipped`; and what a member contributes is a function of its
-    record, its own duals and the released vector alone.
+    Guarantee: that of :func:`clipped`; what a member contributes is a function of its record,
+    its own duals and the released vector alone.
     Proof: docs/proofs/tensor_cores.md.
     """
     work = work_type(loss)
@@ -67,9 +59,9 @@ def contributions(
 def clipped(numbers: Numbers, members: Members, steps: Any) -> Cut:
     """Shorten steps, cut them toward zero to whole numbers of cells and check these.
 
-    Guarantee: the vector of all ``cut cell q`` of a member, over all outputs, is no longer
-    than the clip, for every input, NaN and infinity included: its square is computed from the
-    whole numbers themselves, and a member for which it is too large contributes nothing.
+    Guarantee: the vector of all ``cut cell q`` of a member, over all outputs, is no longer than
+    the clip, for every input, NaN and infinity included: its square is computed from the whole
+    numbers themselves, and a member for which it is too large contributes nothing.
     Proof: docs/proofs/tensor_cores.md, "What a record can move".
     """
     work = steps.dtype
@@ -93,9 +85,6 @@ def clipped(numbers: Numbers, members: Members, steps: Any) -> Cut:
         jnp.where(active[:, None], cut, 0), jnp.where(active[:, None], steps, 0.0).astype(work)
     )
 
-
-#: Losses that the engine has, by the names of their classes in lower case.
-LOSSES = ("squared", "logistic", "hinge", "softmax")
 
 _STEEPEST = 1e140  # squares of larger curvatures leave the range of doubles
 _LOWEST = -700.0  # exp(-700) is 1e-304: zero for every purpose here

@@ -1,9 +1,7 @@
 """Randomness on the device: words of ChaCha20 (RFC 8439), Poisson lots, standard normals.
 
-Normals are made by the formulas of dpscd.kernels.draws. An exponential takes its exponent and
-its mantissa from different words, and an angle is drawn within an eighth of the circle, so that
-every number has full relative precision. Series are written out; XLA may fuse a product and a
-sum into one rounding, which loses nothing.
+Normals are made by the formulas of dpscd.kernels.draws. Series are written out; XLA may fuse a
+product and a sum into one rounding, which loses nothing.
 """
 
 import math
@@ -32,12 +30,9 @@ def key_of(secret: bytes) -> Any:
 def random_words(key: Any, purpose: int, step: Any, count: int) -> Any:
     """Return the words of one purpose and step, of shape (16, count): one block per column.
 
-    `key` is eight words, secret and drawn for one training; `purpose` is LOTS or NORMALS;
-    `step` and `count` are below 2^32.
-
     Guarantee: purpose and step are the nonce and the block its counter, so no two words of a
     training come from the same place of the stream.
-    Requires: the key is used for one training only.
+    Requires: `key`, eight secret words, is used for one training only; numbers are below 2^32.
     Proof: docs/proofs/tensor_cores.md, "Randomness".
     """
     nonce = (jnp.uint32(purpose), jnp.uint32(step), jnp.uint32(0))
@@ -160,9 +155,7 @@ LEVEL = 1024
 
 
 def threshold_of(rate: float) -> int:
-    """Return the largest word of a member: the rate rounded down to 2^-32.
-
-    Raises ValueError for rates that would round to zero.
+    """Return the largest word of a member: the rate, rounded down to 2^-32 but not to 0.
 
     Guarantee: a uniform word is at most this with a probability of ``floor(rate 2^32) 2^-32``,
     exactly, which is no more than `rate`.
@@ -174,10 +167,7 @@ def threshold_of(rate: float) -> int:
 
 
 def draw_lot(key: Any, step: Any, threshold: Any, count: Any, room: int, block: int) -> Any:
-    """Return the members of one lot, and their number.
-
-    `threshold` is :func:`threshold_of`'s, `room` is `count` rounded up to a multiple of LEVEL,
-    and `block` members are processed together.
+    """Return the members of one lot, to be processed a `block` at a time, and their number.
 
     Guarantee: every record is a member independently, with the same probability to the last
     bit, which depends on neither data nor noise. A lot is never cut.

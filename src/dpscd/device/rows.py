@@ -1,4 +1,8 @@
-"""Records on the device: rows of 16 bits in two limbs, and four facts of each record."""
+"""Records on the device: rows of 16 bits in two limbs, their exact products, and four facts.
+
+A whole number is ``sum of 256^k limb_k`` with limbs from -128 to 127. Products of limbs are at
+most 2^14 in size, and MOST of them add up below 2^31 in any order.
+"""
 
 from functools import partial
 from typing import Any, NamedTuple
@@ -9,7 +13,6 @@ import numpy.typing as npt
 from jax import lax
 
 from dpscd.device.backend import compiled
-from dpscd.device.limbs import LARGEST, split
 
 #: Rows that are brought to the device at once.
 BLOCK = 4096
@@ -20,6 +23,21 @@ _ALIGNED = 32
 _SHORTEST = 2.0**-900
 
 _SCALE, _SQUARES, _LABEL, _WEIGHT = range(4)
+
+#: The largest whole number of two limbs that has the same size with either sign.
+LARGEST = 127 * 256 + 127
+
+#: The largest whole number that a step may be: three limbs hold it easily.
+LARGEST_CUT = 2**22 - 1
+
+#: Products of limbs that are added up in 32 bits.
+MOST = 131_008
+
+# With so few outputs a product is a pass over the rows, not worth a tensor core.
+_FEW = 2
+# From so many columns on it pays to bring both sides into the order that tensor cores read.
+_MANY = 64
+_EIGHT = 8
 
 
 class DeviceRows(NamedTuple):
@@ -74,10 +92,7 @@ def put_rows(
     weights: npt.NDArray[np.float64],
     first: int,
 ) -> DeviceRows:
-    """Store measured dense rows, the records from `first` on; the arrays of `rows` are used up.
-
-    At most BLOCK rows, as in :class:`dpscd.kernels.rows.DenseRows`; `first` is a multiple of
-    BLOCK.
+    """Store at most BLOCK measured dense rows from record `first`, a multiple of it, on.
 
     Guarantee: record i is replaced by ``scale q``, a function of this record alone, with whole
     numbers ``|q| <= LARGEST``; ``squares`` is the sum of their squares, exactly. Records whose
@@ -147,3 +162,88 @@ def gather(rows: DeviceRows, ids: Any) -> Members:
     return Members(
         high, low, facts[:, _SCALE], facts[:, _SQUARES], facts[:, _LABEL], facts[:, _WEIGHT]
     )
+
+
+def split(numbers: Any, limbs: int) -> list[Any]:
+    """Return the limbs of whole numbers of 32 bits, the highest first.
+
+    Requires: numbers fit into so many limbs.
+    """
+    found = []
+    for _ in range(limbs - 1):
+        limb = ((numbers + 128) & 255) - 128
+        found.append(limb.astype(jnp.int8))
+        numbers = (numbers - limb) >> 8
+    return [numbers.astype(jnp.int8), *reversed(found)]
+
+
+def rounded_shared(shared: Any, padded: int) -> tuple[Any, Any, Any]:
+    """Return a released shared vector as two limbs, in multiples of a unit per output.
+
+    ``unit (256 high + low)``, of shape (outputs, padded), is the vector to 2^-16 of its largest
+    entry.
+    """
+    top = jnp.max(jnp.abs(shared), axis=1)
+    finest = jnp.where(top > 0.0, LARGEST / top, 0.0)
+    whole = jnp.round(shared * finest[:, None])
+    whole = jnp.clip(whole, -LARGEST, LARGEST).astype(jnp.int32)
+    whole = jnp.pad(whole, ((0, 0), (0, padded - shared.shape[1])))
+    high, low = split(whole, 2)
+    return high, low, top / LARGEST
+
+
+def _product(a: Any, b: Any, over: tuple[int, int]) -> Any:
+    dimensions = (((over[0],), (over[1],)), ((), ()))
+    return lax.dot_general(a, b, dimensions, preferred_element_type=jnp.int32)
+
+
+def margins(high: Any, low: Any, shared_high: Any, shared_low: Any, work: Any) -> Any:
+    """Return the products of rows with a shared vector, without those of two lower limbs.
+
+    All are int8 limbs, of shape (members, padded) and (outputs, padded). The result, of type
+    `work`, is ``sum_j (256 h_j H_j + h_j L_j + l_j H_j)``, whole numbers of at most 2^38.
+
+    Guarantee: each number is a function of its row and the shared vector, to the last bit: a
+    sum of whole numbers, exact in any order, turned into a float term by term.
+    Requires: at most MOST columns.
+    Proof: docs/proofs/tensor_cores.md, "Margins".
+    """
+    outputs = shared_high.shape[0]
+    if outputs <= _FEW:
+        wide = 256 * shared_high.astype(jnp.int32) + shared_low
+        columns = []
+        for k in range(outputs):
+            terms = high.astype(jnp.int32) * wide[k] + low * shared_high[k].astype(jnp.int32)
+            columns.append(jnp.sum(terms, axis=1, dtype=jnp.int64))
+        return jnp.stack(columns, axis=1).astype(work)
+    both = _product(high, jnp.concatenate([shared_high, shared_low]), (1, 1))
+    cross = _product(low, shared_high, (1, 1))
+    top, rest = both[:, :outputs].astype(work), both[:, outputs:].astype(work)
+    return 256.0 * top + (rest + cross.astype(work))
+
+
+def sums(high: Any, low: Any, cut: Any) -> Any:
+    """Return ``sum over members of cut (256 high + low)``, int64 of shape (outputs, padded).
+
+    Rows are int8 limbs of shape (members, padded), `cut` is int32 of shape (members, outputs).
+
+    Guarantee: the sum is exact.
+    Requires: at most MOST members; multipliers up to LARGEST_CUT in size.
+    Proof: docs/proofs/tensor_cores.md, "Sums".
+    """
+    outputs = cut.shape[1]
+    limbs = split(cut, 3)
+    if 3 * outputs < _MANY:
+        columns = jnp.concatenate(limbs, axis=1)
+        columns = jnp.pad(columns, ((0, 0), (0, -(3 * outputs) % _EIGHT)))
+        parts = [_product(columns, rows, (0, 0)) for rows in (high, low)]
+    else:
+        columns = jnp.concatenate([_turned(limb) for limb in limbs])
+        parts = [_product(columns, _turned(rows), (1, 1)) for rows in (high, low)]
+    wide = 256 * parts[0].astype(jnp.int64) + parts[1]
+    first, second, third = (wide[k * outputs : (k + 1) * outputs] for k in range(3))
+    return (first * 256 + second) * 256 + third
+
+
+def _turned(matrix: Any) -> Any:
+    return lax.optimization_barrier(matrix.T)

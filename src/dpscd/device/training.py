@@ -12,9 +12,8 @@ from jax import lax
 
 from dpscd.device.backend import compiled, exactly
 from dpscd.device.contribution import Numbers, contributions, work_type
-from dpscd.device.limbs import MOST, rounded_shared, sums
 from dpscd.device.random import draw_lot, draw_normals, key_of
-from dpscd.device.rows import DeviceRows, gather
+from dpscd.device.rows import MOST, DeviceRows, gather, rounded_shared, sums
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,7 +25,7 @@ _ALIGNED = 64
 class Job(NamedTuple):
     """Static facts of the compiled code: a loss and sizes; all public."""
 
-    loss: str  # one of :data:`~dpscd.device.contribution.LOSSES`
+    loss: str  # the name of its class in lower case
     outputs: int  # the shape of the shared vector is (outputs, width)
     width: int
     block: int  # members of a lot that are processed together
@@ -53,9 +52,8 @@ def new_damping(start: float, shared: Any) -> DampingState:
 
 
 def damping_before(rule: Any, step: Any, shared: Any, state: DampingState) -> DampingState:
-    """Return the state with the damping of a step that starts from the released `shared`.
+    """Return the state with the damping of a step, by the rule of :mod:`dpscd.solvers.dp_scd`.
 
-    By the rule of :mod:`dpscd.solvers.damping`.
     Guarantee: a function of public numbers and of released vectors.
     """
     place = step % rule.period
@@ -173,13 +171,12 @@ def train(
 ) -> Floats:
     """Run all steps and return the sum of the shared vectors that are averaged.
 
-    `rows` are freed at the end; `secret` is the key of all randomness, 32 bytes. After each of
-    the ascending `stops`, the last being the end, the host calls `seen` with the number of
-    steps and a function that returns the shared vector.
+    After each of the ascending `stops`, the last being the end, the host calls `seen` with the
+    number of steps and a function that returns the shared vector.
 
     Guarantee: one step is the mechanism of docs/proofs/shared_vector.md. Duals and rows are
     deleted from the device when this returns or fails.
-    Requires: `secret` is uniform, known to nobody and used for no other training.
+    Requires: `secret`, 32 bytes, is uniform, known to nobody and used for no other training.
     Proof: docs/proofs/tensor_cores.md.
     """
     with exactly():

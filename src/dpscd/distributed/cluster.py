@@ -32,10 +32,10 @@ def connected(address: str, *, timeout: float = 30.0) -> AbstractContextManager[
 def _on_this_machine() -> Iterator[Client]:
     """Start a cluster that nobody but this process and its children can reach.
 
-    Guarantee: scheduler and workers listen on 127.0.0.1 alone and answer only those who have
-    a certificate, made here for this cluster. Others on this machine could otherwise
-    read the records, or run code as us. Dask's web servers, which answer anybody, show
-    nothing and are stopped.
+    Guarantee: scheduler and workers listen on 127.0.0.1 alone and answer only those who have a
+    certificate, made here for this cluster. Others on this machine could otherwise read the
+    records, or run code as us. Dask's web servers, which answer anybody, show nothing and are
+    stopped.
     """
     silent: dict[str, list[str]] = {
         "distributed.scheduler.http.routes": [],

@@ -24,12 +24,15 @@ class Partition:
     """The tasks that make one partition, and the keys of their results."""
 
     graph: Any  # tasks; they may hold records, so this is never printed
-    keys: Any  # result of :meth:`load`: one key, or a list of keys
+    keys: Any  # of the result: one key, or a list with None for a collection that is absent
     count: int | None = None  # number of records, if it is known
 
     def load(self) -> Any:
         """Compute the partition here and now, in this thread."""
-        return get_sync(self.graph, self.keys)
+        if not isinstance(self.keys, list):
+            return get_sync(self.graph, self.keys)
+        values = iter(get_sync(self.graph, [key for key in self.keys if key is not None]))
+        return [None if key is None else next(values) for key in self.keys]
 
 
 def partitions_of(X: Any, *others: Any) -> list[Partition]:
@@ -57,22 +60,10 @@ def partitions_of(X: Any, *others: Any) -> list[Partition]:
     for number in range(size):
         own = keys[number::size]
         tasks, _ = cull(graph, own)
-        if others:
-            left = iter(own)
-            places = [next(left) if each is not None else None for each in (X, *others)]
-            found.append(_WithGaps(tasks, tuple(places), counts[number]))
-        else:
-            found.append(Partition(tasks, own[0], counts[number]))
+        left = iter(own)
+        places = [None if each is None else next(left) for each in (X, *others)]
+        found.append(Partition(tasks, places if others else own[0], counts[number]))
     return found
-
-
-class _WithGaps(Partition):
-    """A partition of several collections, of which some are absent."""
-
-    def load(self) -> list[Any]:
-        wanted = [key for key in self.keys if key is not None]
-        values = iter(get_sync(self.graph, wanted))
-        return [None if key is None else next(values) for key in self.keys]
 
 
 def _delayed(collection: Any, *, optimised: bool = True) -> list[Any]:

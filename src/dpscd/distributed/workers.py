@@ -9,23 +9,24 @@ import asyncio
 import pydoc
 import secrets
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
 import numpy as np
-from distributed import Client, KilledWorker
+import psutil
+from distributed import Client, KilledWorker, get_worker
 from distributed.client import default_client
 
 from dpscd._version import __version__
-from dpscd.distributed.builds import check_alike, own_build
 from dpscd.distributed.collections import Partition
-from dpscd.distributed.shard_actor import ShardActor, StaleShardError
 from dpscd.errors import DataError, DpscdError, ParameterError, WorkerError
+from dpscd.kernels._jit import compiler
 from dpscd.records import refusals
-from dpscd.solvers.shard import Reader
+from dpscd.releases.base import only_sums
+from dpscd.solvers.shard import Reader, Shard
 from dpscd.solvers.sharded import LOST, Sharded, ShardPool
 
 # How often to look whether a worker that does not answer is still there, in seconds.
@@ -34,6 +35,97 @@ _LOOK = 1.0
 _WAIT = 300
 # What Dask's scheduler makes of an actor whose worker is gone.
 _GONE = "Worker holding Actor was lost"
+
+
+# What a shard may be asked for.
+_METHODS = frozenset({"begin", "count", "keys", "read_with", "replay", "step", "total"})
+
+
+def own_build() -> dict[str, str]:
+    """Return versions, and Numba's target: public facts that decide how numbers round."""
+    return {"dpscd": __version__, "numpy": np.__version__, **compiler()}
+
+
+def check_alike(one: Mapping[str, str], other: Mapping[str, str]) -> None:
+    """Refuse two workers that may round differently.
+
+    Guarantee: what a record contributes has the same bits on both, as
+    docs/proofs/shared_vector.md, "Shards", requires. The coordinator adds whole numbers and the
+    noise: it may differ.
+    """
+    for name, here in one.items():
+        there = other.get(name, "none")
+        if here != there:
+            if name == "features":
+                here, there = _apart(here, there)
+            raise WorkerError(
+                f"workers differ: {name} {here} on one and {there} on another, so a record's "
+                "contribution may not have the same bits on both; install the same versions "
+                "on all workers and use equal processors, or start all workers with the same "
+                "NUMBA_CPU_NAME and NUMBA_CPU_FEATURES."
+            )
+
+
+def _apart(one: str, other: str) -> tuple[str, str]:
+    """Return the features that only one of the texts has."""
+    here, there = set(one.split(",")), set(other.split(","))
+    first, second = (",".join(sorted(some)) or "none" for some in (here - there, there - here))
+    return first, second
+
+
+class StaleShardError(Exception):
+    """The actor that answered is not the shard that was met: that one is lost."""
+
+
+class ShardActor:
+    """A shard on a worker, of the others' `build`. Its errors say nothing about records.
+
+    Guarantee: answers only whom it met. Dask may build an actor again by itself, from what it
+    was built from: the first reader, and no steps. Nobody has met that one.
+    """
+
+    def __init__(
+        self, parts: Sequence[Partition], reader: Reader, build: Mapping[str, str]
+    ) -> None:
+        check_alike(build, own_build())
+        self._shard = Shard(parts, reader, *_room())
+        self._token: str | None = None
+
+    async def meet(self, token: str) -> None:
+        """Take `token` as the shard's name."""
+        if self._token is not None:
+            raise StaleShardError
+        self._token = token
+
+    async def knows(self, token: str) -> int:
+        """Return 1 if `token` is this shard's name, else 0; at once."""
+        return int(self._token is not None and token == self._token)
+
+    def ask(self, token: str, method: str, *args: Any) -> Any:
+        """Return the shard's answer, if it may leave."""
+        if self._token is None or token != self._token:
+            raise StaleShardError
+        if method not in _METHODS:
+            raise WorkerError(f"a shard is not asked for {method!r}.")
+        try:
+            return only_sums(getattr(self._shard, method)(*args))
+        except DpscdError as error:
+            failure: DpscdError = type(error)(*error.args)
+        except Exception as error:  # of a reader or a file: its text may hold a cell
+            failure = WorkerError(f"a partition could not be used: {type(error).__name__}.")
+        raise failure
+
+
+def _room() -> tuple[int | None, str | None]:
+    """Return the memory limit of a shard here, None without limit, and a folder on disk."""
+    try:
+        worker = get_worker()
+    except ValueError:  # not on a worker
+        return None, None
+    limit, folder = worker.memory_manager.memory_limit, worker.local_directory
+    if not limit:
+        return None, folder
+    return max(1, int(limit) - psutil.Process().memory_info().rss), folder
 
 
 @dataclass(eq=False, repr=False)
@@ -228,9 +320,9 @@ class Workers:
     def _check_together(self) -> None:
         """Refuse persons whose rows lie in several partitions.
 
-        Guarantee: each person's rows are in one partition, but for a chance of
-        ``n^2 2^-129`` that two of `n` persons have the same hash: then a fit is refused that
-        need not be. What is compared are hashes under a key of this call.
+        Guarantee: each person's rows are in one partition: hashes under a key of this call are
+        compared. With a chance of ``n^2 2^-129`` a fit of `n` persons is refused that need not
+        be.
         """
         keys = np.concatenate(self._pool.ask("keys", secrets.token_bytes(32)))
         if len(np.unique(keys, axis=0)) != len(keys):

@@ -1,8 +1,7 @@
 """The decorators of compiled functions, with a cache that notices edits.
 
-Numba's cache on disk is keyed by the file of the compiled function alone, so an edited callee
-in another file would go unnoticed. Here the cache folder is named after a hash of every source
-file that compiled code can come from, also those of other packages.
+Numba's cache is keyed by the file of the compiled function alone. Here the folder of the cache
+is named after a hash of every source file that compiled code can come from.
 """
 
 import gc
@@ -50,10 +49,7 @@ def source_hash() -> str:
 
 
 def compiler() -> dict[str, str]:
-    """Return the compiler's versions and target, as its caches name them.
-
-    NUMBA_CPU_NAME and NUMBA_CPU_FEATURES count, as do options that change the order of sums.
-    """
+    """Return the compiler's versions and target, and options that change the order of sums."""
     import llvmlite
     from numba.core.registry import cpu_target
 
@@ -85,10 +81,7 @@ def jit(function: F) -> F:
 
 
 def jit_uncounted(function: F) -> F:
-    """Compile like :func:`jit`, but without counting references to arrays.
-
-    Such a function, and those it calls, must neither create nor keep an array.
-    """
+    """Compile without counting references: it must neither create nor keep an array."""
     return _compile(function, _nrt=False)
 
 
@@ -121,11 +114,7 @@ def compiling_said(say: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def interrupts_wait() -> Iterator[None]:
-    """Delay an interrupt (Ctrl-C) until after the block.
-
-    LLVM calls Python back while it compiles or loads code, and an exception there is lost. Only
-    the main thread gets interrupts; nothing is done in others.
-    """
+    """Delay an interrupt until after the block: LLVM calls Python back and loses exceptions."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or before is None:
         yield
@@ -248,10 +237,9 @@ def compile_training(loss: str, outputs: int) -> None:
 
 @contextmanager
 def compiling_beside(folder: Path, loss: str | None, outputs: int) -> Iterator[None]:
-    """Let another process compile the training kernel during the block, if it is not cached.
+    """Let another process compile the training kernel meanwhile, if `folder` does not hold it.
 
-    `folder` is Numba's cache of this package's functions; `loss` is None if the kernel is not
-    needed. Nothing of it depends on records.
+    `loss` is None if the kernel is not needed. Nothing of it depends on records.
     """
     global _beside
     with _lock:

@@ -1,6 +1,5 @@
 """Prefetch and atomics: what they do in Python, and compiled (:mod:`dpscd.kernels._llvm`)."""
 
-import math
 from importlib import import_module
 from typing import Any
 
@@ -11,14 +10,6 @@ from dpscd.late import when_loaded
 
 #: Bytes that memory hands out at once.
 LINE = 64
-
-
-def on_lines(shape: tuple[int, ...], kind: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
-    """Return an uninitialised array that is aligned to a line of memory."""
-    size = math.prod(shape) * np.dtype(kind).itemsize
-    memory = np.empty(size + LINE, np.uint8)
-    skipped = -memory.ctypes.data % LINE
-    return memory[skipped : skipped + size].view(kind).reshape(shape)
 
 
 def prefetch(matrix: npt.NDArray[Any], row: int, size: int) -> None:

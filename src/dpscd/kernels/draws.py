@@ -75,9 +75,9 @@ def _exponent(word: int) -> Any:
 def exponential(high: int, more: int, low: int) -> float:
     """Turn three random words into one exponential of mean 1.
 
-    The leading zeros of `high`, and of `more` if it is zero, give the exponent of a uniform on
-    (0, 1/2); the upper 51 bits of `low` give its mantissa, and the last bit of `low` the side:
-    the logarithm is taken from the end of (0, 1) that is closer.
+    Leading zeros of `high`, and of `more` if it is zero, give the exponent of a uniform on (0,
+    1/2), the upper 51 bits of `low` its mantissa, and the last bit the end of (0, 1) that is
+    closer.
     """
     exponent = _exponent(high)
     further = _exponent(more)
@@ -126,11 +126,7 @@ def _sine_and_cosine(angle: float) -> tuple[float, float]:
 
 @register_jitable(forceinline=True)
 def _pair(high: int, more: int, low: int, turn: int) -> tuple[float, float]:
-    """Turn four random words into two standard normals.
-
-    Box and Muller's method; the angle is drawn within an eighth of the circle and then
-    reflected, so that its sine and cosine keep their relative precision.
-    """
+    """Turn four random words into two standard normals by Box and Muller's method."""
     length = math.sqrt(2.0 * exponential(high, more, low))
     angle = (np.float64(turn >> np.uint64(12)) + 0.5) * 2.0**-52 * _QUARTER_OF_PI
     sine, cosine = _sine_and_cosine(angle)
@@ -169,8 +165,7 @@ def wait_of(word: int) -> float:
     """Return an exponential of mean 1 from a word, or minus a bound that it exceeds.
 
     The upper 13 bits give the exponent of a uniform on (0, 1), the lower 51 its mantissa. If
-    all 13 are zero the exponential is longer than 13 log(2), by another exponential, which
-    takes another word.
+    all 13 are zero, the rest of the exponential takes another word.
     """
     upper = np.float64(word >> np.uint64(51))
     exponent = (np.float64(upper).view(np.int64) >> _EXPONENT) - _ONE_BITS  # 12 - zeros
@@ -187,11 +182,10 @@ def fill_lots(
 ) -> tuple[int, int, float]:  # fmt: skip
     """Fill in Poisson lots from skips; stop early only when a step's words run out.
 
-    `words`, of shape (steps, skips), almost always gives one word per skip. A skip is the whole
-    part of an exponential divided by `decay` = ``-log(1 - rate)``. The members of step t are
-    ``ids[starts[t]:starts[t + 1]]``. Returned are step, last and waited: ``(steps, -1, 0.0)``
-    when done; otherwise where to continue with more words (the step, the record after which to
-    look, and the known part of the exponential over `decay`). Nothing is dropped.
+    A skip, almost always of one word, is the whole part of an exponential over `decay` =
+    ``-log(1 - rate)``. Members of step t are ``ids[starts[t]:starts[t + 1]]``. Returned are the
+    step, the record after which to look and the known part of the exponential: ``(steps, -1,
+    0.0)`` when done. Nothing is dropped.
     """
     return _fill_lots(words, rows, decay, step, last, waited, ids, starts, np.empty(_BLOCK))
 
@@ -263,9 +257,7 @@ def fill_exact_lots(
     drawn while each is smaller than the one before; the first one, w, is kept if their number
     was odd, which has probability ``(1 - 2^-m)^w`` exactly; otherwise 2^m is added and the
     method starts again. The total over `share`, s, is the skip: a record is drawn with
-    probability ``1 - (1 - 2^-m)^s``. A skip takes 4.3 words on average. Returned is the number
-    of steps when done; otherwise the step whose words ran out, to continue with more words and
-    the same `walk`. Nothing is dropped.
+    probability ``1 - (1 - 2^-m)^s``. Returned is the step, to go on with more words and `walk`.
 
     Guarantee: bits of different records are independent and have one probability, exactly.
     Proof: docs/proofs/shared_vector.md, "Lots".

@@ -1,8 +1,7 @@
 """The mechanism on sparse rows: the noise of a coordinate is drawn when it is next read.
 
-Between two reads a coordinate of the shared vector moves by noise alone, but for the lot of the
-first read. The sum of the noise due is drawn at the next read, so a step costs as much as its
-lot has entries. The amounts due are kept in whole numbers, which are exact.
+Between two reads a coordinate moves by noise alone, but for the lot of the first read. A step
+costs as much as its lot has entries. Amounts due are kept in whole numbers, which are exact.
 """
 
 import math
@@ -13,14 +12,11 @@ import numpy.typing as npt
 
 from dpscd.kernels._jit import jit, jit_uncounted
 from dpscd.kernels._memory import LINE, prefetch
-from dpscd.kernels.block import BlockBuffer, solve_block
-from dpscd.kernels.dual import Records, StepConstants
-from dpscd.kernels.rows import CsrRows
+from dpscd.kernels.dual import BlockBuffer, Records, StepConstants, on_lines, solve_block
+from dpscd.kernels.rows import CsrRows, Floats, Ints
 from dpscd.late import overload, register_jitable
 from dpscd.losses import Loss
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Whole = npt.NDArray[Any]
 Values = npt.NDArray[Any]
 
@@ -48,10 +44,9 @@ def new_state(width: int, outputs: int) -> Ints:
     columns = FIRST + COLUMNS * outputs
     line = LINE // 8
     stride = -(-columns // line) * line
-    memory = np.empty(width * stride + line, np.int64)  # on large pages, unlike np.zeros
-    memory[:] = 0
-    skipped = -memory.ctypes.data % LINE // 8
-    return memory[skipped : skipped + width * stride].reshape(width, stride)
+    state = on_lines((width, stride), np.int64)  # on large pages, unlike np.zeros
+    state[:] = 0
+    return state
 
 
 @register_jitable(forceinline=True)
@@ -81,11 +76,11 @@ def settle(
     """Give one output of coordinate j the noise that is due before step `now`.
 
     Returns the place of the next normal, and the value in grids. The `last` output closes the
-    stretch: all outputs are read one after the other.
+    stretch of steps.
 
     Guarantee: after k > 0 steps the value moves by what the lot of its last read added and a
     Gaussian of variance ``k law.variance``, rounded together. The state then knows mean and
-    variance of the sum of the values it had on the way.
+    variance of the sum of the values on the way.
     Proof: docs/proofs/shared_vector.md, "Lazy noise".
     """
     done = state[j, _DONE]
@@ -119,10 +114,7 @@ def settle(
 def settle_all(
     law: Law, outputs: int, now: int, begin: int, normals: Floats, state: Ints
 ) -> tuple[int, int]:
-    """Give coordinates from `begin` on the noise that is due; stop when normals run out.
-
-    Returns the coordinate to go on with and how many normals were used.
-    """
+    """Give coordinates from `begin` on the noise that is due; stop when normals run out."""
     used = 0
     for j in range(begin, state.shape[0]):
         if used + outputs > normals.shape[0]:
@@ -135,7 +127,7 @@ def settle_all(
 
 @jit
 def shared_of(state: Ints, grid: float, out: Floats) -> None:
-    """Fill `out` with the shared vector; all coordinates must have been settled."""
+    """Fill `out` with the shared vector, once all coordinates are settled."""
     for k in range(out.shape[0]):
         for j in range(out.shape[1]):
             out[k, j] = grid * np.float64(state[j, FIRST + COLUMNS * k + _VALUE])
@@ -145,10 +137,9 @@ def shared_of(state: Ints, grid: float, out: Floats) -> None:
 def average_due(
     law: Law, coarse: int, begin: int, normals: Floats, state: Ints, out: Floats
 ) -> tuple[int, int]:
-    """Fill `out` with sums of the shared vector over the averaged steps, in grids.
+    """Fill `out` with sums of the shared vector over the averaged steps, to ``2^coarse`` grids.
 
-    The sums are rounded to multiples of ``2^coarse`` grids; `out`, of shape (outputs, width),
-    is filled from coordinate `begin` on. Called after :func:`settle_all`.
+    Called after :func:`settle_all`; stops when normals run out.
 
     Guarantee: given all values that were read, the sums have the joint law with them that sums
     of the values of every step have, rounded.
@@ -212,7 +203,7 @@ def _owe(
     indices: Whole, values: Values, factor: float, tail: float, steps: Floats, b: int,
     cell: float, state: Ints,
 ) -> None:  # fmt: skip
-    """Add the steps of member b, cut to whole cells, to the amounts due to its coordinates.
+    """Add the steps of member b, in whole cells, to the amounts due to its coordinates.
 
     Guarantee: what :func:`dpscd.kernels.rows.add_truncated` adds, or nothing if that is no
     number.
@@ -236,10 +227,7 @@ def _read_block(
     end: int, now: int, normals: Floats, used: int, dual: Floats, state: Ints,
     buffer: BlockBuffer,
 ) -> tuple[int, int]:  # fmt: skip
-    """Lay out what members from `begin` to `end` need for their steps; prefetch later ones.
-
-    Returns their number, smaller if normals run out, and the place of the next normal.
-    """
+    """Lay out members from `begin` to `end` for their steps, fewer if normals run out."""
     indptr, indices, values, tail = rows.indptr, rows.indices, rows.values, rows.tail
     norms, factors, labels, weights = rows.norm, rows.factor, records.labels, records.weights
     outputs, count, b = buffer.steps.shape[0], ids.shape[0], 0
@@ -308,12 +296,11 @@ def advance_lazy(
     starts: Ints, first: int, begin: int, normals: Floats, dual: Floats, state: Ints,
     buffer: BlockBuffer,
 ) -> tuple[int, int]:  # fmt: skip
-    """Run a chunk of steps; stop early only when the normals run out.
+    """Run a chunk of steps from member `begin` on; stop early only when the normals run out.
 
-    Members of step ``first + t`` are ``ids[starts[t]:starts[t + 1]]``; work goes on at member
-    `begin`, and `normals` are used in their order. The secret `dual` and `state` are changed in
-    place. Returned are the member at which to go on (their number when done) and the count of
-    used normals.
+    Members of step ``first + t`` are ``ids[starts[t]:starts[t + 1]]``. Returned are the member
+    at which to go on and the count of used normals; the secret `dual` and `state` change in
+    place.
 
     Guarantee: with :func:`settle_all` before anything is seen, the mechanism of
     docs/proofs/shared_vector.md, "Lazy noise".

@@ -3,16 +3,12 @@
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dpscd.kernels._jit import jit
 from dpscd.kernels.dual import Records, StepConstants, plain_steps, release, shorten, step_of
 from dpscd.kernels.persons import Persons, taken_rows
-from dpscd.kernels.rows import MARGIN, Rows, add, add_truncated, move_out
+from dpscd.kernels.rows import MARGIN, Floats, Ints, Rows, add, add_truncated, move_out
 from dpscd.losses import Loss
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @jit
@@ -134,15 +130,14 @@ def advance(
 ) -> None:  # fmt: skip
     """Run a chunk of steps, one per entry of `starts` but the last.
 
-    Members of step t are ``ids[starts[t]:starts[t + 1]]``: records, or `persons`. `normals`, of
-    shape (steps, outputs * width), has one standard normal per step and coordinate. From step
-    `average_from` of the chunk on, the shared vector is added to `average`. The secret `dual`,
-    of shape (records, outputs), and `shared` and `average`, of shape (outputs, width), are
-    changed in place.
+    Members of step t, records or `persons`, are ``ids[starts[t]:starts[t + 1]]``; row t of
+    `normals` is its noise. From step `average_from` of the chunk on, the shared vector is added
+    to `average`. The secret `dual`, of shape (records, outputs), and `shared` and `average`, of
+    shape (outputs, width), change in place.
 
     Guarantee: one step is the mechanism of docs/proofs/shared_vector.md.
-    Requires: lots are Poisson and whole; normals are fresh. All steps of a lot are
-    computed from the shared vector as it was before the lot.
+    Requires: lots are Poisson and whole; normals are fresh. All steps of a lot are computed
+    from the shared vector as it was before the lot.
     """
     outputs, width = shared.shape
     total = np.empty((outputs, width))

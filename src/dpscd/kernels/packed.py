@@ -3,13 +3,18 @@
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dpscd.kernels._jit import jit_inlined, jit_uncounted
-from dpscd.kernels._memory import on_lines
-from dpscd.kernels.block import BlockBuffer, cut_steps, move_duals, step_block
-from dpscd.kernels.dual import StepConstants
-from dpscd.kernels.members import (
+from dpscd.kernels.dual import (
+    BlockBuffer,
+    StepConstants,
+    cut_steps,
+    move_duals,
+    on_lines,
+    step_block,
+)
+from dpscd.kernels.pack import (
+    Pack,
     Workspace,
     add_members,
     add_outputs,
@@ -19,7 +24,6 @@ from dpscd.kernels.members import (
     read_members,
     several,
 )
-from dpscd.kernels.pack import Pack
 from dpscd.kernels.persons import (
     PersonBlocks,
     Persons,
@@ -29,12 +33,9 @@ from dpscd.kernels.persons import (
     shorten_sum,
     weigh,
 )
+from dpscd.kernels.rows import Floats, Ints
 from dpscd.late import register_jitable
 from dpscd.losses import Loss
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Cells = npt.NDArray[np.int64]
 
 
 @jit_inlined
@@ -43,9 +44,8 @@ def release_cells(
 ) -> None:
     """Add the exact sum of a lot, in cells, and its noise to the shared vector, on the grid.
 
-    A grid has ``2^bits`` cells, with `bits` between 0 and 52. `shared` is changed in place.
-
-    Guarantee: that of :func:`dpscd.kernels.dual.release`, on whole numbers of 64 bits.
+    Guarantee: that of :func:`dpscd.kernels.dual.release`, on whole numbers of 64 bits, a grid
+    having ``2^bits`` cells with `bits` between 0 and 52.
     Requires: every coordinate, every step, empty lots too.
     """
     cell = math.ldexp(1.0, -bits)
@@ -59,7 +59,7 @@ def release_cells(
 @jit_inlined
 def release_step(
     constants: StepConstants, t: int, normals: Floats, average_from: int, shared: Floats,
-    average: Floats, total: Cells,
+    average: Floats, total: Ints,
 ) -> None:  # fmt: skip
     """Release the sum of step t; add the shared vector to its average, from its step on."""
     width = shared.shape[1]
@@ -148,7 +148,7 @@ def add_persons(
 @jit_uncounted
 def _add_lot(
     loss: Loss, pack: Pack, constants: StepConstants, ids: Ints, dual: Floats, shared: Floats,
-    total: Cells, work: Workspace, block: int, many: bool | None,
+    total: Ints, work: Workspace, block: int, many: bool | None,
     persons: tuple[Persons, PersonBlocks] | None,
 ) -> None:  # fmt: skip
     fill_models(shared, constants.strength, work)
@@ -166,17 +166,14 @@ def add_packed_lot(
     ids: Ints,
     dual: Floats,
     shared: Floats,
-    total: Cells,
+    total: Ints,
     *persons: Persons,
 ) -> None:
     """Add the contributions of the members `ids` of one lot to `total`, and move their duals.
 
-    The secret `dual`, of shape (records, outputs), and the int64 `total`, sums in cells of
-    shape (outputs, padded), are changed in place; `shared` is as it was before the lot.
-
-    Guarantee: that of :func:`~dpscd.kernels.block.solve_block` for every member that is a
-    record, of :func:`add_persons` for every one that is a person. The total is exact, so parts
-    of a lot may be added up anywhere; it is not yet noisy.
+    Guarantee: that of :func:`~dpscd.kernels.dual.solve_block` for every member that is a
+    record, of :func:`add_persons` for every one that is a person. The total, of shape (outputs,
+    padded) in cells, is exact, so parts of a lot may be added up anywhere; it is not yet noisy.
     """
     outputs = shared.shape[0]
     work, units = workspace_for(pack, outputs, persons)
@@ -189,7 +186,7 @@ def add_packed_lot(
 @jit_uncounted
 def _advance(
     loss: Loss, pack: Pack, constants: StepConstants, ids: Ints, starts: Ints, normals: Floats,
-    average_from: int, dual: Floats, shared: Floats, average: Floats, total: Cells,
+    average_from: int, dual: Floats, shared: Floats, average: Floats, total: Ints,
     work: Workspace, block: int, many: bool | None,
     persons: tuple[Persons, PersonBlocks] | None,
 ) -> None:  # fmt: skip
@@ -225,12 +222,9 @@ def advance_packed(
 ) -> None:
     """Run a chunk of steps on packed records, as :func:`dpscd.kernels.lots.advance` does.
 
-    The grid has 2^0 to 2^52 cells; `persons` is given if members are persons.
-
     Guarantee: one step is the mechanism of docs/proofs/shared_vector.md.
     Requires: lots are Poisson and whole; normals are fresh; no more records than
-    ``capacity_of``. All steps of a lot are computed from the shared vector as it was before the
-    lot.
+    ``capacity_of``; a grid has 2^0 to 2^52 cells.
     """
     outputs = shared.shape[0]
     work, units = workspace_for(pack, outputs, persons)

@@ -1,26 +1,20 @@
 """The mechanism on packed records in threads: each does a part of every step.
 
-Every thread has a share of each lot and claims it block by block, then blocks of other shares.
-So a thread that other programs keep from running delays nobody, unless it is in the middle of a
-block. All threads look at one array of whole numbers, the state.
+A thread claims its share of a lot block by block, then blocks of other shares, so one that is
+kept from running delays nobody. All threads look at one array of whole numbers, the state.
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from dpscd.kernels._jit import jit_inlined, jit_uncounted
 from dpscd.kernels._memory import LINE, count_up, look, put, swap
 from dpscd.kernels.dual import StepConstants
-from dpscd.kernels.members import Workspace, add_members, block_of, fill_models, several
-from dpscd.kernels.pack import Pack
+from dpscd.kernels.pack import Pack, Workspace, add_members, block_of, fill_models, several
 from dpscd.kernels.packed import add_persons, release_step, workspace_for
 from dpscd.kernels.persons import PersonBlocks, Persons
+from dpscd.kernels.rows import Floats, Ints
 from dpscd.late import register_jitable
 from dpscd.losses import Loss
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Cells = npt.NDArray[np.int64]
 
 #: Places in the state: the step that is open; threads return if CANCELLED is not zero.
 STEP = 0
@@ -52,12 +46,6 @@ def open_step(state: Ints, starts: Ints, t: int, parts: int) -> None:
     put(state, STEP, t)
 
 
-@jit_inlined
-def give_up(state: Ints) -> None:
-    """Count a thread that gave up waiting."""
-    count_up(state, _IN_VAIN, 1)
-
-
 def gave_up(state: Ints) -> bool:
     """Return whether some thread gave up waiting."""
     return bool(state[_IN_VAIN] != 0)
@@ -80,8 +68,8 @@ def new_state(starts: Ints, parts: int) -> Ints:
 def claim(state: Ints, part: int, begin: int, end: int, size: int) -> int:
     """Claim up to `size` members of a share; return the first, or `end` if none is left.
 
-    Places in the list of all members only grow from step to step: a claimed member was free,
-    however old the thread's view of the state is.
+    Places only grow from step to step: a claimed member was free, however old a thread's view
+    is.
     """
     place = _SHARES + part * _DONE
     first = look(state, place)
@@ -128,7 +116,7 @@ _CLAIMS = 4
 
 
 @jit_inlined
-def _join(t: int, part: int, totals: Cells, state: Ints) -> None:
+def _join(t: int, part: int, totals: Ints, state: Ints) -> None:
     """Add the sums of all threads of step t to this thread's sum."""
     total = totals[part]
     joined = in_step(state, part, t)
@@ -147,7 +135,7 @@ def _join(t: int, part: int, totals: Cells, state: Ints) -> None:
 @jit_uncounted
 def _advance_part(
     loss: Loss, pack: Pack, constants: StepConstants, ids: Ints, starts: Ints, normals: Floats,
-    average_from: int, dual: Floats, shared: Floats, average: Floats, part: int, totals: Cells,
+    average_from: int, dual: Floats, shared: Floats, average: Floats, part: int, totals: Ints,
     state: Ints, work: Workspace, block: int, many: bool | None,
     persons: tuple[Persons, PersonBlocks] | None,
 ) -> None:  # fmt: skip
@@ -195,7 +183,7 @@ def _advance_part(
                 release_step(constants, t, normals, average_from, shared, average, own)
                 open_step(state, starts, t + 1, parts)
             elif looks > patience or look(state, CANCELLED) != 0:
-                give_up(state)  # the thread that this one waited for goes on
+                count_up(state, _IN_VAIN, 1)  # the thread that this one waited for goes on
                 return
             looks += 1
         t = look(state, STEP)
@@ -213,18 +201,16 @@ def advance_part(
     shared: Floats,
     average: Floats,
     part: int,
-    totals: Cells,
+    totals: Ints,
     state: Ints,
     *persons: Persons,
 ) -> None:
-    """Do one thread's part of a chunk of steps, beside other threads.
+    """Do the part of thread number `part` of a chunk of steps, beside other threads.
 
-    Parameters are those of :func:`~dpscd.kernels.packed.advance_packed`, the number `part` of
-    this thread, buffers `totals` of shape (threads, outputs, padded), and the state. Each
-    thread adds up members that it claims; the thread that sees that all are done releases the
-    sum. Sums of whole numbers do not depend on how they are shared. A thread returns when the
-    last step is done, when all are cancelled, or when it waited too long for another one, which
-    then goes on.
+    Other parameters are those of :func:`~dpscd.kernels.packed.advance_packed`, buffers `totals`
+    of shape (threads, outputs, padded), and the state. The thread that sees that all members
+    are done releases the sum. A thread returns when the last step is done, when all are
+    cancelled, or when it waited too long for another one, which then goes on.
 
     Guarantee: one step is the mechanism of docs/proofs/shared_vector.md, whichever threads take
     part: the shared vector is written when all members of the open step are done, once.

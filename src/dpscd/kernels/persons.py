@@ -1,8 +1,4 @@
-"""Persons with several rows: the rows that step together, and the one clip of all their steps.
-
-When a person is drawn its rows, which are adjacent, step together, up to a fixed number at a
-time; their contribution is shortened as one vector.
-"""
+"""Persons with several rows: rows that step together, and the one clip of all their steps."""
 
 import math
 from typing import NamedTuple
@@ -11,12 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.kernels._jit import jit
-from dpscd.kernels.block import BlockBuffer
-from dpscd.kernels.dual import StepConstants
-from dpscd.kernels.rows import MARGIN
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from dpscd.kernels.dual import BlockBuffer, StepConstants
+from dpscd.kernels.rows import MARGIN, Ints
 
 #: Rows of a person that may step together: with more, whole numbers would not hold their sum.
 MOST_ROWS = 2**14
@@ -64,10 +56,9 @@ def taken_rows(persons: Persons, g: int, rows: Ints) -> int:
 
 @jit
 def gather(persons: Persons, ids: Ints, first: int, rows: Ints, ends: Ints) -> tuple[int, int]:
-    """Take whole persons from ``ids[first]`` on while `rows` has space for their rows.
+    """Take whole persons from ``ids[first]`` on while `rows` has space; return numbers of both.
 
-    `rows` gets row numbers, and `ends` the end of each person in it; turns advance. Returned
-    are the numbers of persons and of rows.
+    `rows` gets row numbers, and `ends` the end of each person in it; turns advance.
     """
     count, taken = 0, 0
     while first + taken < ids.shape[0] and taken < ends.shape[0]:
@@ -105,8 +96,8 @@ def first_factors(
     person's contributions may still be too long.
 
     Guarantee: where `joint` is false, all rows of the person together contribute no more than
-    the clip, however each is cut toward zero. No row contributes more than the clip by itself.
-    A row whose steps are not numbers is inactive.
+    the clip, however each is cut toward zero. No row contributes more by itself, and one whose
+    steps are not numbers nothing.
     Proof: docs/proofs/persons.md, "One clip".
     """
     limit = constants.clip * MARGIN
@@ -129,12 +120,9 @@ def first_factors(
 
 @jit
 def shorten_sum(total: Ints, constants: StepConstants) -> float:
-    """Shorten the contribution of a person to the clip, in place; return the factor.
+    """Shorten a person's contribution, in cells, to the clip, in place; return the factor.
 
-    `total`, of shape (outputs, width), is the sum over the person's rows in whole cells.
-
-    Guarantee: ``cell |total| <= clip``. One vector is cut toward zero, which never makes it
-    longer.
+    Guarantee: ``cell |total| <= clip``. One vector is cut toward zero, never longer.
     Proof: docs/proofs/persons.md, "One clip".
     """
     squares = 0.0

@@ -1,9 +1,9 @@
 """Rows of a data matrix, dense or CSR, behind the same few operations.
 
-A record enters the mechanism as ``(factor x, tail)``: ``factor`` scales its row into
-the declared ball and the ball to the unit ball, ``tail`` is the constant column of the
-intercept (0 without one). ``norm`` is an upper bound of that vector's length, up to
-2^-40 of it. Vectors that meet rows have one more entry when there is a tail.
+A record enters the mechanism as ``(factor x, tail)``: ``factor`` scales its row into the
+declared ball and the ball to the unit ball, ``tail`` is the constant column of the intercept (0
+without one): vectors that meet rows then have one more entry. ``norm`` is an upper bound of
+that vector's length, up to 2^-40 of it.
 """
 
 from collections.abc import Callable
@@ -19,6 +19,7 @@ from dpscd.late import overload
 
 F = TypeVar("F", bound=Callable[..., Any])
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 #: Contributions are shortened to this part of what is allowed, so that rounding in norms,
 #: scales, squares and products can never lift one above its bound.
@@ -206,14 +207,14 @@ def _look_ahead_csr(rows, ids, p, vector):
 
 
 def pick_layout(rows: Any, dense: Any, csr: Any) -> Any:
-    """Return the operation for the layout of `rows`: a value, or its type when compiled."""
+    """Return the operation for the layout of `rows`, a value or Numba's type of one."""
     # Called with a value by Python and with a Numba type (instance_class) by overloads.
     kind = getattr(rows, "instance_class", None) or type(rows)
     return dense if kind is DenseRows else csr
 
 
 def by_layout(dense: Any, csr: Any, **options: Any) -> Callable[[F], F]:
-    """Return a decorator: in Python and compiled, call the operation of the rows' layout."""
+    """Return a decorator: call the operation of the rows' layout, in Python and compiled."""
 
     def declare(function: F) -> F:
         @wraps(function)
@@ -231,18 +232,15 @@ def by_layout(dense: Any, csr: Any, **options: Any) -> Callable[[F], F]:
 
 @by_layout(_dot_dense, _dot_csr, fastmath=REORDERED)
 def dot(rows: Rows, i: int, vector: Floats) -> float:
-    """Return the inner product of record `i` with `vector`, its terms in any order.
-
-    For what is not private: the order may differ between types of numbers.
-    """
+    """Return the inner product of record `i` with `vector`, in any order: not private."""
 
 
 @by_layout(_ordered_dot_dense, _dot_csr)
 def ordered_dot(rows: Rows, i: int, vector: Floats) -> float:
     """Return the inner product of record `i` with `vector`, in one order of its terms.
 
-    Guarantee: a function of the record's values and of `vector` to the last bit, whatever
-    type the values are kept in and wherever the row stands.
+    Guarantee: a function of the record's values and of `vector` to the last bit, whatever type
+    the values are kept in and wherever the row stands.
     Requires: strict floating point; no fastmath.
     """
 
@@ -256,9 +254,8 @@ def add(rows: Rows, i: int, scale: float, vector: Floats) -> None:
 def add_truncated(rows: Rows, i: int, scale: float, vector: Floats) -> None:
     """Add `scale` times record `i` to `vector`, each entry cut to a whole number.
 
-    Guarantee: the vector that is added is no longer than ``|scale| |record i|`` (up to
-    the rounding of one product, 2^-51), and sums of such vectors are exact, so they do
-    not depend on the order of the records, while they stay below 2^53.
+    Guarantee: the vector that is added is no longer than ``|scale| |record i|`` (up to the
+    rounding of one product, 2^-51); sums of such vectors below 2^53 are exact in any order.
     Requires: strict floating point; no fastmath.
     """
 
@@ -268,7 +265,7 @@ def add_squares_truncated(rows: Rows, i: int, scale: float, vector: Floats) -> N
     """Add `scale` times the squares of record `i`'s features, each cut to a whole number.
 
     Guarantee: as for :func:`add_truncated`, of the vector of squares (up to the rounding of
-    three products); the constant column is left out.
+    three products), without the constant column.
     Requires: strict floating point; no fastmath.
     """
 
@@ -284,13 +281,13 @@ def move_out(
 ) -> int:
     """Move the entries of `vector` at record `i` into a list, and leave zeros.
 
-    Dense rows have all entries. The list, `places` and `entries`, is `count` long before, has
-    room for all of `vector`, and holds no place twice. Returned is its new length.
+    Dense rows have all entries. The list is `count` long before and holds no place twice;
+    returned is its new length.
     """
 
 
 @by_layout(_look_ahead_dense, _look_ahead_csr)
-def look_ahead(rows: Rows, ids: npt.NDArray[np.int64], p: int, vector: Floats) -> None:
+def look_ahead(rows: Rows, ids: Ints, p: int, vector: Floats) -> None:
     """Prefetch what records after ``ids[p]`` need to meet `vector`."""
 
 

@@ -1,12 +1,11 @@
 """SDCA without privacy: sweeps over the records, and their objectives."""
 
 import numpy as np
-import numpy.typing as npt
 
 from dpscd.kernels._jit import jit, jit_uncounted
 from dpscd.kernels._memory import prefetch
 from dpscd.kernels.dual import Records
-from dpscd.kernels.rows import Rows, add, dot, look_ahead
+from dpscd.kernels.rows import Floats, Ints, Rows, add, dot, look_ahead
 from dpscd.losses import (
     Loss,
     conjugate,
@@ -16,9 +15,6 @@ from dpscd.losses import (
     record_steps,
     value,
 )
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # How many records ahead of a sweep labels, weights and duals are asked for.
 _AHEAD = 8
@@ -81,10 +77,7 @@ def joint_sweep(
     loss: Loss, rows: Rows, records: Records, strength: float, order: Ints, dual: Floats,
     shared: Floats, steps: Floats,
 ) -> None:  # fmt: skip
-    """Run one epoch of SDCA with a joint loss, one record after another: not private.
-
-    `steps` is a buffer with a number per output.
-    """
+    """Run one epoch of SDCA with a joint loss, one record after another: not private."""
     for p in range(order.shape[0]):
         i = order[p]
         weight = records.weights[i]

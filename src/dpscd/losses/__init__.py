@@ -41,36 +41,7 @@ from dpscd.losses.poisson import Poisson
 from dpscd.losses.softmax import Softmax
 from dpscd.losses.squared import Squared
 
-__all__ = [
-    "LOSSES",
-    "Hinge",
-    "Huber",
-    "Logistic",
-    "Loss",
-    "Poisson",
-    "Softmax",
-    "Squared",
-    "called",
-    "conjugate",
-    "curvature",
-    "dual_step",
-    "fill_steps",
-    "has_log_link",
-    "in_inner_unit",
-    "is_joint",
-    "is_of_errors",
-    "joint_conjugate",
-    "joint_value",
-    "made",
-    "predicts_means",
-    "project",
-    "record_steps",
-    "rescaled",
-    "slope",
-    "task_of",
-    "unit",
-    "value",
-]
+__all__ = ["Hinge", "Huber", "Logistic", "Poisson", "Softmax", "Squared"]
 
 Floats = npt.NDArray[np.float64]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -80,20 +51,20 @@ Loss = Squared | Logistic | Hinge | Huber | Poisson | Softmax
 LOSSES: tuple[type[Loss], ...] = (Squared, Logistic, Hinge, Huber, Poisson, Softmax)
 
 
-def _of_file(**options: Any) -> Callable[[F], F]:
-    """Return a decorator: call the loss's own function of this name, compiled too."""
+def _of_file(usual: Any = None, **options: Any) -> Callable[[F], F]:
+    """Return a decorator: call the loss's own function of this name, or `usual`."""
 
     def declare(function: F) -> F:
         name = function.__name__
 
         @wraps(function)
         def call(loss: Any, *numbers: Any) -> Any:
-            return _said(loss, name)(loss, *numbers)
+            return (_said(loss, name) or usual)(loss, *numbers)
 
         @overload(call, strict=False, jit_options=options)
         def choose(loss: Any, *numbers: Any) -> Any:  # pragma: no cover - runs in the compiler
             # Numba's type of a named tuple has our class as instance_class.
-            return _said(loss.instance_class, name)
+            return _said(loss.instance_class, name) or usual
 
         return cast(F, call)
 
@@ -137,10 +108,9 @@ def fill_steps(
 ) -> None:  # fmt: skip
     """Replace predictions of records by a joint loss, in `steps`, by steps of their duals.
 
-    The numbers are those of :func:`record_steps`, to the last bit. `y` are class numbers;
-    weights are positive: a loss of weight w has w times the conjugate, at the dual divided by
-    w. `duals` and `steps` have shape (outputs, records); `workspace`, of shape (3, records), is
-    overwritten.
+    The numbers are those of :func:`record_steps`, to the last bit, where weights are positive:
+    a loss of weight w has w times the conjugate, at the dual over w. `duals` and `steps` have
+    shape (outputs, records); `workspace`, of shape (3, records), is overwritten.
     """
 
 
@@ -154,24 +124,25 @@ def joint_conjugate(loss: Loss, duals: Floats, y: float) -> float:
     """Return the convex conjugate of the joint loss at ``-duals``."""
 
 
+@register_jitable
+def _record_separately(
+    loss: Loss, y: float, weight: float, k: float, duals: Floats, steps: Floats
+) -> None:
+    for j in range(steps.shape[0]):
+        label = y
+        if steps.shape[0] > 1:
+            label = 1.0 if y == j else -1.0
+        steps[j] = weight * dual_step(loss, steps[j], duals[j] / weight, label, k)
+
+
+@_of_file(_record_separately)
 def record_steps(
     loss: Loss, y: float, weight: float, k: float, duals: Floats, steps: Floats
 ) -> None:
     """Replace the predictions of one record for all outputs, in `steps`, by steps of its duals.
 
-    A loss that is not joint has labels 1 for the output `y` and -1 for others, if there are
-    several.
+    A loss that is not joint has labels 1 for the output `y` and -1 for others of several.
     """
-    _record_steps_of(type(loss))(loss, y, weight, k, duals, steps)
-
-
-def _record_steps_of(family: type[Loss]) -> Any:
-    return _said(family, "record_steps") or _record_separately
-
-
-@overload(record_steps, strict=False)
-def _record_steps_compiled(loss, *numbers):  # pragma: no cover - runs in the compiler
-    return _record_steps_of(loss.instance_class)
 
 
 def is_joint(loss: Loss | type[Loss]) -> bool:
@@ -180,11 +151,7 @@ def is_joint(loss: Loss | type[Loss]) -> bool:
 
 
 def rescaled(loss: Loss, label_scale: float) -> Loss:
-    """Return the loss for labels, and predictions, that are divided by `label_scale`.
-
-    It is the same up to a positive factor: a loss without a scale is returned as it is.
-    Predictions under a log link stay as they are.
-    """
+    """Return the loss for labels divided by `label_scale`, up to a positive factor."""
     own = _said(loss, "rescaled")
     return loss if own is None else own(loss, label_scale)
 
@@ -192,10 +159,7 @@ def rescaled(loss: Loss, label_scale: float) -> Loss:
 def made(
     family: type[Loss], labels: Any, centred: bool, threshold: float | None = None
 ) -> Loss:
-    """Return the loss for an encoding of labels, in the user's units.
-
-    `centred` says whether there is an intercept; `threshold` is of the Huber loss.
-    """
+    """Return the loss for labels in the user's units; `centred`: with an intercept."""
     own = _said(family, "made")
     return family() if own is None else own(labels, centred, threshold)
 
@@ -242,14 +206,3 @@ def _said(loss: Loss | type[Loss], name: str) -> Any:
     """Return what a loss's file has under a name, or None."""
     family = loss if isinstance(loss, type) else type(loss)
     return getattr(sys.modules[family.__module__], name, None)
-
-
-@register_jitable
-def _record_separately(
-    loss: Loss, y: float, weight: float, k: float, duals: Floats, steps: Floats
-) -> None:
-    for j in range(steps.shape[0]):
-        label = y
-        if steps.shape[0] > 1:
-            label = 1.0 if y == j else -1.0
-        steps[j] = weight * dual_step(loss, steps[j], duals[j] / weight, label, k)

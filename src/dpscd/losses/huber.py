@@ -10,11 +10,7 @@ _SHARE = 0.1  # of the labels' range: the usual threshold
 
 
 class Huber(NamedTuple):
-    """The Huber loss.
-
-    It is ``r^2 / 2`` for a residual with ``|r| <= threshold``, and
-    ``threshold (|r| - threshold / 2)`` beyond.
-    """
+    """The Huber loss, ``r^2 / 2`` of a residual up to the threshold, linear beyond."""
 
     # the residual at which the loss becomes linear, in the unit of the labels; it bounds every
     # dual

@@ -123,10 +123,9 @@ def _halley(s: float, p: float, k: float) -> tuple[float, float]:
 def dual_step(loss: Logistic, u: float, a: float, y: float, k: float) -> float:
     """Return the minimiser z of ``conjugate(a + z) + u z + k z^2 / 2``.
 
-    With ``b = y (a + z) = sigmoid(s)`` the minimiser solves ``s + k sigmoid(s) = p``, ``p = k y
-    a - y u``, and -s solves the equation with k - p for p: the smaller of the two has a root s
-    <= 0. Two rounds of Halley's method from a start within 0.3 find b within 1e-11 for every k
-    and p.
+    With ``b = y (a + z) = sigmoid(s)`` it solves ``s + k sigmoid(s) = p``, ``p = k y a - y u``,
+    and -s solves it with k - p for p: the smaller of the two has a root s <= 0. Two rounds of
+    Halley's method from a start within 0.3 find b within 1e-11 for every k and p.
     """
     k = min(k, _STEEPEST)
     p = k * min(max(y * a, 0.0), 1.0) - y * u

@@ -90,9 +90,9 @@ def _householder(t: float, p: float, k: float) -> tuple[float, float]:
 def dual_step(loss: Poisson, u: float, a: float, y: float, k: float) -> float:
     """Return the minimiser z of ``conjugate(a + z) + u z + k z^2 / 2``.
 
-    The mean ``y - a - z = rate exp(t)`` has ``t + k rate exp(t) = u + k (y - a)``. Two rounds
-    of Householder's method from a start within 0.25 find it to the last bits. The step has no
-    lower bound; the kernels' clip bounds it.
+    The mean ``y - a - z = rate exp(t)`` has ``t + k rate exp(t) = u + k (y - a)``, found by two
+    rounds of Householder's method from a start within 0.25. It has no lower bound but the
+    kernels' clip.
     """
     p = min(max(u + k * (y - min(a, y)), -_HIGHEST), _MOST)
     k = min(k * loss.rate, _MOST)

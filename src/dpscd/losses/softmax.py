@@ -1,7 +1,7 @@
-"""The multinomial loss of a record's margins m, ``log(sum_k exp(m_k)) - m_y``.
+"""The multinomial loss of a record's margins m, ``log(sum_k exp(m_k)) - m_y``, of all outputs.
 
-It is one loss of all outputs together. A record's dual is a vector, ``a = e_y - p`` with p in
-the simplex, and steps keep p there: docs/proofs/softmax.md.
+A record's dual is ``a = e_y - p`` with p in the simplex, where steps keep it:
+docs/proofs/softmax.md.
 """
 
 import math
@@ -61,10 +61,7 @@ def fill_steps(
     steps: Floats,
     workspace: Floats,
 ) -> None:
-    """Do what :func:`record_steps` does for `count` records, one per column, to the last bit.
-
-    Inner loops are over records, for vector instructions. `workspace` has three rows.
-    """
+    """Do what :func:`record_steps` does for records, one per column, to the last bit."""
     classes = steps.shape[0]
     first, second, third = workspace[0], workspace[1], workspace[2]
     for b in range(count):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from dpscd.errors import ParameterError, WorkerError
-from dpscd.kernels.dual import predictions
+from dpscd.kernels.passes import predictions
 from dpscd.kernels.rows import MARGIN, Rows
 from dpscd.link import Link
 from dpscd.persons import PersonRows

@@ -9,8 +9,7 @@ import numpy as np
 
 from dpscd.errors import ParameterError
 from dpscd.inference import Measure, measure_of, released_size
-from dpscd.kernels.dual import predictions
-from dpscd.kernels.probabilities import fill_probabilities
+from dpscd.kernels.passes import fill_probabilities, predictions
 from dpscd.kernels.rows import MARGIN, DenseRows
 from dpscd.problem import DeferredRows, Floats, Problem
 from dpscd.releases.base import Query, Residuals, SomeRecords, State, SumRelease, inner_labels

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpscd import losses
 from dpscd.errors import DataError, ParameterError
-from dpscd.kernels.moments import add_moments, add_person_moments
+from dpscd.kernels.passes import add_moments, add_person_moments
 from dpscd.kernels.rows import Rows, row_width
 from dpscd.persons import PersonRows
 from dpscd.privacy.random import Purpose

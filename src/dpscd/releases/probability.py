@@ -9,7 +9,7 @@ import numpy as np
 
 from dpscd import losses
 from dpscd.errors import ParameterError
-from dpscd.kernels.probabilities import fill_means, fill_probabilities
+from dpscd.kernels.passes import fill_means, fill_probabilities
 from dpscd.link import Link, expected_decisions, link_for
 from dpscd.problem import Floats, Model, Problem
 from dpscd.releases.base import (

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.kernels.moments import fill_person_means
+from dpscd.kernels.passes import fill_person_means
 from dpscd.kernels.rows import MARGIN
 from dpscd.privacy.accounting import SampledGaussian, gaussian_multiplier
 from dpscd.privacy.cost import Cost, claim

@@ -57,7 +57,7 @@ class Training(Release):
     averaging: float
     # standard deviation of the noise over the clip; `Plan.calibrated` sets that of the main one
     noise_multiplier: float = math.nan
-    # Largest damping, where the released path oscillates (`dpscd.solvers.damping.Damping`);
+    # Largest damping, where the released path oscillates (`dpscd.solvers.dp_scd.Damping`);
     # it stays fixed if this is not above `separability`.
     most_separability: float = 0.0
 

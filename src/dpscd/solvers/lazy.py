@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from dpscd.errors import ParameterError, StreamError
-from dpscd.kernels.block import new_buffer
 from dpscd.kernels.draws import PAIR_WORDS, fill_normals
-from dpscd.kernels.dual import Records
+from dpscd.kernels.dual import Records, new_buffer
 from dpscd.kernels.lazy import (
     BLOCK,
     Law,
@@ -97,8 +96,8 @@ class LazyVector:
     def average(self) -> Floats:
         """Return the average of the shared vector at the end of the plan, once.
 
-        Guarantee: what the average adds to the values that were read is drawn once; a second
-        average would have other noise, which is not paid for.
+        Guarantee: what it adds to the values that were read is drawn once: a second average
+        would have other noise, which is not paid for.
         """
         if self._averaged:
             raise StreamError("the average of a lazy fit is drawn once.")
@@ -143,8 +142,7 @@ def lazy_scd(
     """Run the plan on sparse rows and return the averaged shared vector.
 
     Parameters are those of :func:`dpscd.solvers.dp_scd.dp_scd`, which calls this where
-    :attr:`Training.lazy` says so; `epoch` is the number of steps between two looks of an
-    observer, who sees every coordinate settled.
+    :attr:`Training.lazy` says so; an observer sees every coordinate settled, each `epoch`.
 
     Guarantee: what is returned and shown satisfies ``plan.claim()``. An interrupted fit leaves
     nothing: what was not settled is seen by nobody.

@@ -15,8 +15,7 @@ from dpscd.privacy.random import Purpose, Source
 from dpscd.problem import DeferredRows, Floats, Problem
 from dpscd.releases.base import Observer
 from dpscd.releases.training import Training
-from dpscd.solvers.damping import DampingRule
-from dpscd.solvers.dp_scd import check_plan, epoch_of
+from dpscd.solvers.dp_scd import DampingRule, check_plan, epoch_of
 
 #: What a training may be computed by; the first is the usual one.
 ENGINES = ("numba", "jax")
@@ -66,7 +65,7 @@ def array_on_host(X: Any) -> Any:
 
 def check_device_plan(plan: Training, loss: str, *, dense: bool, persons: bool) -> None:
     """Refuse, from public facts alone, what JAX training does not support."""
-    from dpscd.device.limbs import MOST
+    from dpscd.device.rows import MOST
 
     width = plan.size // plan.outputs
     refusals = {
@@ -101,11 +100,9 @@ def device_scd(
 ) -> Floats:
     """Run the plan on the device and return the shared vector, averaged as the plan says.
 
-    Of `rows` and `records` only the returned vector may leave. The key of the device's stream
-    is drawn from `source`.
-
     Guarantee: the path of the shared vector, hence what is returned, satisfies
-    ``plan.claim()``. The duals live on the device and are deleted.
+    ``plan.claim()``. The duals live on the device and are deleted. Its stream's key is drawn
+    from `source`.
     Requires: `source` was not used for a training before, which it refuses itself.
     Proof: docs/proofs/shared_vector.md, docs/proofs/tensor_cores.md.
     """

@@ -23,7 +23,7 @@ from dpscd.privacy.random import LotsSource
 from dpscd.problem import DeferredRows, Floats, Problem, rows_of
 from dpscd.releases.base import Query, Residuals, inner_labels, sum_over
 from dpscd.releases.training import Training
-from dpscd.solvers.damping import Damping
+from dpscd.solvers.dp_scd import Damping
 from dpscd.solvers.threads import fill_deferred
 
 Ints = npt.NDArray[np.int64]
@@ -38,6 +38,11 @@ class Read(NamedTuple):
     weights: Any = None
     persons: PersonRows | None = None
     columns: Sequence[Floats] = ()
+
+    @property
+    def training_weights(self) -> Floats:
+        """Weight of each row in training."""
+        return cast(Floats, self.weights) if self.persons is None else self.persons.weights
 
 
 class Part(Protocol):
@@ -123,8 +128,8 @@ class _OnDisk:
 class Shard:
     """Records of consecutive numbers, as a training uses them.
 
-    `parts` are read when needed, one after another. `room` limits memory in bytes; None is no
-    limit. Larger packed rows and duals are kept in `folder`.
+    `parts` are read when needed, one after another. `room` limits memory in bytes, beyond which
+    packed rows and duals are kept in `folder`; None is no limit.
 
     Guarantee: every method returns a sum over records, exact and not yet noisy, a number of
     records, keyed hashes of persons' identifiers, or nothing.
@@ -183,12 +188,10 @@ class Shard:
         self, problem: Problem, plan: Training, lots: LotsSource, start: int, count: int,
         residuals: Residuals | None,
     ) -> None:  # fmt: skip
-        """Prepare the first step of a training, all duals being 0.
+        """Prepare the first step of a training from record number `start` on, duals being 0.
 
-        `start` is the number of the first record, `count` that of persons, or records, at first
-        reading.
-
-        Guarantee: no number, hence no bit, of a record here is that of another shard's.
+        Guarantee: no number, hence no bit, of a record here is that of another shard's: there
+        are still `count` persons, or records, as at first reading.
         """
         self._training, self._disk = None, None
         if self.count() != count:
@@ -304,7 +307,7 @@ class Shard:
             inner = inner_labels(problem, residuals, rows, read.labels)
             own = slice(at, at + rows.count)
             place = pack._replace(cells=pack.cells[own], state=pack.state[own])
-            fill_deferred(rows, Records(inner, _training_weights(read)), place)
+            fill_deferred(rows, Records(inner, read.training_weights), place)
             found.append(read.persons)
             at = own.stop
             if self._disk is not None:
@@ -330,7 +333,7 @@ class Shard:
         else:
             X = np.concatenate([np.empty((0, problem.d), np.float32), *(x.X for x in parts)])
         labels = np.concatenate([np.empty(0), *(part.labels for part in parts)])
-        weights = np.concatenate([np.empty(0), *map(_training_weights, parts)])
+        weights = np.concatenate([np.empty(0), *(part.training_weights for part in parts)])
         rows = problem.rows(X)
         inner = inner_labels(problem, residuals, rows_of(problem, X), labels)
         return rows, Records(inner, weights), self._drawn([part.persons for part in parts])
@@ -344,10 +347,6 @@ class Shard:
         ends = np.arange(records, len(pack.cells) + records, records)
         places = ids if persons is None else persons.starts[ids]
         yield from np.split(ids, np.searchsorted(places, ends[:-1]))
-
-
-def _training_weights(read: Read) -> Floats:
-    return read.weights if read.persons is None else read.persons.weights
 
 
 def _size(array: Any) -> int:

@@ -1,8 +1,7 @@
 """Training on records held by shards: totals are gathered, and noise is added here, once.
 
 The pool may lose a shard at any time. Its duals are then rebuilt: they are a function of its
-records, of bits that can be drawn again and of the shared vectors it was sent, which are kept
-here.
+records, of bits that can be drawn again and of the shared vectors it was sent.
 """
 
 import math

@@ -4,12 +4,12 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.kernels.dual import Records
+from dpscd.kernels.dual import Records, StepConstants
 from dpscd.kernels.lots import advance
 from dpscd.kernels.pack import Pack, empty_pack, fill_pack, pack_rows
 from dpscd.kernels.packed import advance_packed
@@ -51,31 +51,27 @@ def kernel_for(
     # It takes the damping of these steps, and ids, starts, normals, average_from, dual, shared
     # and average as :func:`dpscd.kernels.lots.advance` does. Which kernel runs depends on the
     # layout of the rows and on public numbers alone.
-    if isinstance(rows, CsrRows) or not plan.fixed_point:
-        constants = plan.constants(problem.strength)
+    packed = plan.fixed_point and not isinstance(rows, CsrRows)
+    constants = plan.constants(problem.strength, fixed_point=packed)
+
+    def damped(separability: float) -> StepConstants:
+        return constants._replace(separability=separability)
+
+    if not packed:
         plain = rows.read() if isinstance(rows, DeferredRows) else rows
-
-        def floats(separability: float, *chunk: Any) -> None:
-            damped = constants._replace(separability=separability)
-            advance(problem.loss, plain, records, damped, *(*chunk, persons))
-
-        yield floats, 1
+        data = problem.loss, plain, records
+        yield lambda own, *chunk: advance(*data, damped(own), *(*chunk, persons)), 1
         return
-    constants = plan.constants(problem.strength, fixed_point=True)
-    if isinstance(rows, DenseRows):
-        pack = pack_rows(rows, records)
-    else:
+    if isinstance(rows, DeferredRows):
         pack = empty_pack(rows.count, int(rows.X.shape[1]), rows.tail)
         fill_deferred(rows, records, pack)
+    else:
+        pack = pack_rows(cast("DenseRows", rows), records)
     parts = min(threads, _most_parts(plan))
     units = () if persons is None else (persons,)
     if parts == 1:
-
-        def packed(separability: float, *chunk: Any) -> None:
-            damped = constants._replace(separability=separability)
-            advance_packed(problem.loss, pack, damped, *chunk, *units)
-
-        yield packed, 1
+        given = problem.loss, pack
+        yield lambda own, *chunk: advance_packed(*given, damped(own), *chunk, *units), 1
         return
     kernel: Callable[..., None] = advance_part
     backoff = ThreadBackoff()
@@ -88,8 +84,7 @@ def kernel_for(
             # New for every chunk: a thread may be late with the last.
             totals = np.empty((sharing, problem.outputs, pack.padded), np.int64)
             state = new_state(starts, sharing)
-            damped = constants._replace(separability=separability)
-            data = (problem.loss, pack, damped, *chunk)
+            data = (problem.loss, pack, damped(separability), *chunk)
 
             def work(part: int) -> None:
                 kernel(*data, part, totals, state, *units)

@@ -18,7 +18,7 @@ SUMS = [
             swap("np.trunc(each * (MARGIN / step))", "each * (MARGIN / step)")),
     mistake("a total that is no sum leaves the records", "releases.base:sum_over",
             "test_only_sums_leave_the_records", swap("only_sums(found)", "found")),
-    mistake("moments of features and squares not bounded together", "kernels.moments:_scale",
+    mistake("moments of features and squares not bounded together", "kernels.passes:_scale",
             _KERNEL_SUMS, without("math.sqrt(0.5)")),
     mistake("labels beyond their bounds in the label mean", "releases.moments:LabelQuery.each",
             "test_no_neighbour_moves_a_label_moment_by_more_than_one",

@@ -47,30 +47,30 @@ LAZY_NOISE = [
 ]  # fmt: skip
 
 CONTRIBUTIONS = [
-    mistake("clip skipped", "kernels.block:shorten_alone", _PACKED,
+    mistake("clip skipped", "kernels.dual:shorten_alone", _PACKED,
             swap("limit / length if length > limit else 1.0", "1.0")),
-    mistake("classes of a joint loss clipped one by one", "kernels.block:_fill_joint",
+    mistake("classes of a joint loss clipped one by one", "kernels.dual:_fill_joint",
             _PACKED.replace("Squared", "Softmax"),
             swap("steps[k, b] * steps[k, b]", "max(0.0, OLD - buffer.squares[b])")),
-    mistake("clip after normalising wrongly", "kernels.norms:measure_rows", _SENSITIVITY,
+    mistake("clip after normalising wrongly", "kernels.passes:measure_rows", _SENSITIVITY,
             swap("row_bound / scale * unit / relative", "row_bound / scale * unit"),
             swap("max(norm, _SHORTEST)", "1.0")),
-    mistake("intercept column outside the norm bound", "kernels.norms:measure_rows",
+    mistake("intercept column outside the norm bound", "kernels.passes:measure_rows",
             _SENSITIVITY,
             swap("math.sqrt(length * length + rows.tail * rows.tail)", "length")),
     mistake("the norm of a row before it was rounded", "kernels.pack:fill_pack",
             "test_norm_bounds_the_exact_length_of_the_packed_row",
             swap("state[SCALE] * math.sqrt(np.float64(squares))", "rows.norm[i]")),
-    mistake("lot size divided by its realised value", "kernels.members:add_members", _PACKED,
+    mistake("lot size divided by its realised value", "kernels.pack:add_members", _PACKED,
             argument("solve_block", 1, _BY_THE_LOT.format("members"))),
     mistake("fastmath in the clip", "kernels._jit:_Late._dispatcher", _SENSITIVITY,
             argument("numba.njit", "fastmath", "True")),
-    mistake("norm summed in any order", "kernels.norms:_square_product",
+    mistake("norm summed in any order", "kernels.passes:_square_product",
             "test_what_bounds_a_contribution_is_computed_in_the_order_that_is_written",
             decorated("register_jitable(fastmath={'reassoc', 'contract'})")),
     mistake("sums of 32 bits", "kernels.packed:advance_packed", _LONG_LOT,
             swap("np.int64", "np.int32")),
-    mistake("margins by a plain matrix product", "kernels.members:_predict_eights", _ALONE,
+    mistake("margins by a plain matrix product", "kernels.pack:_predict_eights", _ALONE,
             decorated("register_jitable(_nrt=True)"),
             swap("models, gains, buffer = work.models, work.gains, work.buffer", """
 OLD
@@ -87,7 +87,7 @@ margins = np.dot(rows, models.T)"""), swap("products[place]", "margins[b, k + pl
 ]  # fmt: skip
 
 STEPS = [
-    mistake("steps of a lot computed one after the other", "kernels.members:add_members",
+    mistake("steps of a lot computed one after the other", "kernels.pack:add_members",
             "test_blocks_and_their_order_do_not_matter", swap("add_outputs(...)", """
 OLD
 for k in range(total.shape[0]):
@@ -135,7 +135,7 @@ SHARDS = [
     mistake("the key of the noise sent to workers", "privacy.random:LotsSource.of",
             "test_a_source_of_lots_can_be_sent_and_knows_nothing_of_the_noise",
             swap("words.tobytes()", "source._key")),
-    mistake("whatever a worker has is sent", "distributed.shard_actor:ShardActor.ask",
+    mistake("whatever a worker has is sent", "distributed.workers:ShardActor.ask",
             "test_a_row_does_not_leave_its_worker",
             returns("getattr(self._shard, method)(*args)")),
 ]  # fmt: skip

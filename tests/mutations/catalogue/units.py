@@ -8,7 +8,7 @@ _CLIP = "test_no_person_moves_a_lot_by_more_than_the_clip"
 _SUMS = "test_a_person_moves_a_sum_by_at_most_one"
 
 DEVICE = [
-    mistake("device: sums in single precision", "device.limbs:_product",
+    mistake("device: sums in single precision", "device.rows:_product",
             "test_sums_are_whole_numbers",
             swap("lax.dot_general(...)", "lax.dot_general(a.astype(jnp.float32),"
                  " b.astype(jnp.float32), dimensions).astype(jnp.int32)")),
@@ -44,7 +44,7 @@ PERSONS = [
     mistake("persons: moments of rows", "releases.moments:MomentsQuery.total_of",
             f"{_SUMS}[moments-dense]", swap("persons is None", "True")),
     mistake("persons: every row cut to whole numbers by itself",
-            "kernels.moments:add_person_moments",
+            "kernels.passes:add_person_moments",
             "test_many_small_terms_of_a_person_are_cut_once",
             swap("add(rows, i, scale / usable, sums[0])",
                  "add_truncated(rows, i, scale / usable, total[0])")),

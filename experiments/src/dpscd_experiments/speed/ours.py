@@ -18,8 +18,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from dpscd import DPLogisticRegression
-from dpscd.kernels.block import new_buffer
-from dpscd.kernels.dual import Records
+from dpscd.kernels.dual import Records, new_buffer
 from dpscd.kernels.lazy import BLOCK, Law, advance_lazy, new_state
 from dpscd.kernels.lots import advance
 from dpscd.kernels.pack import pack_rows
