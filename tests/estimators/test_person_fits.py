@@ -100,13 +100,6 @@ def test_persons_are_counted_not_rows(name):
     assert f'"n": {N}' in cards[0]
 
 
-@pytest.mark.full
-def test_it_learns_and_more_rows_help():
-    X, line, person = people(20, n=4000)
-    model = fitted("ridge", X, line, person)
-    assert model.score(X, line) > 0.95
-
-
 @pytest.mark.parametrize("weight", ["sum", "share"])
 def test_without_privacy_weights_mean_what_they_say(weight):
     X, line, person = people(3)

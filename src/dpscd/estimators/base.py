@@ -15,16 +15,18 @@ from dpscd.errors import DataError
 from dpscd.estimators.fitting import Fitting
 from dpscd.estimators.parameters import given, is_auto
 from dpscd.estimators.registry import ModelKind, parametrised
-from dpscd.estimators.sklearn_compat import check_fitted, refusals_noted, warn_of_split_groups
 from dpscd.estimators.validation import (
     CHOSEN,
+    check_fitted,
     check_for_dask,
     check_inference,
     check_rows,
     check_shared,
     delta_of,
     look_at_records,
+    refusals_noted,
     threads_of,
+    warn_of_split_groups,
     warn_of_target,
 )
 from dpscd.model.card import PrivacyCard

@@ -142,8 +142,7 @@ class DPLogisticRegression(WithIntervals, DPLinearClassifier):
     --------
     >>> import numpy as np
     >>> from dpscd import DPLogisticRegression
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(-0.5, 0.5, size=(20000, 3))
+    >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, size=(20000, 3))
     >>> y = X[:, 0] > X[:, 1]
     >>> model = DPLogisticRegression(epsilon=1.0, classes=[False, True], random_state=0)
     >>> model.fit(X, y).score(X, y) > 0.98
@@ -195,8 +194,7 @@ class DPLinearSVC(DPLinearClassifier):
     --------
     >>> import numpy as np
     >>> from dpscd import DPLinearSVC
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(-0.5, 0.5, size=(20000, 3))
+    >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, size=(20000, 3))
     >>> y = np.where(X[:, 0] > X[:, 1], "left", "right")
     >>> model = DPLinearSVC(epsilon=1.0, classes=["left", "right"], random_state=0)
     >>> model.fit(X, y).score(X, y) > 0.98

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import DataError, ParameterError, SchemaError
-from dpscd.estimators.sklearn_compat import check_fitted
 from dpscd.estimators.table import TableModel
 from dpscd.estimators.table_answers import schema_chances
+from dpscd.estimators.validation import check_fitted
 from dpscd.metrics import class_tables, mean_auc
 from dpscd.records.labels import ClassLabels, label_column, numbers_in
 from dpscd.records.opening import codes_of
@@ -62,11 +62,8 @@ def evaluate(model: Any, X: Any, y: Any = None, *, groups: Any = None) -> Evalua
     Evaluation
         `metrics` are the usual measures, `by_person` the same with equal weight for each
         person, `tables` those of classes. Records whose target is missing, or not one of the
-        classes, are left out.
-
-    Notes
-    -----
-    Nothing here is noisy: keep it to yourself, or publish :func:`private_score` instead.
+        classes, are left out. Nothing here is noisy: keep it to yourself, or publish
+        :func:`private_score` instead.
 
     Examples
     --------

@@ -17,10 +17,9 @@ from sklearn.svm import LinearSVC
 from dpscd.atomic import atomic_write
 from dpscd.errors import DpscdError, ParameterError
 from dpscd.estimators.base import DPLinearModel
-from dpscd.estimators.classification import DPLinearClassifier
-from dpscd.estimators.sklearn_compat import check_fitted
 from dpscd.estimators.table import TableModel
 from dpscd.estimators.table_answers import averages_in
+from dpscd.estimators.validation import check_fitted
 from dpscd.link import Link
 from dpscd.preprocessing.transformers import RowScaler, TableEncoder
 
@@ -141,17 +140,16 @@ def _sort_classes(plain: Any, link: Link) -> Link:
 
 def _bare(model: Any) -> Any:
     """Return scikit-learn's model of the same name, with sigmoids and the bare line."""
-    plain, iterations = _PLAIN[model.kind.type]
-    if model.kind.task == "counts":
-        # Only a fit tells it that its link is a logarithm.
-        one = plain().fit(np.zeros((1, model.n_features_in_)), [1.0])
-        return _filled(one, model, n_iter_=iterations)
-    if not isinstance(model, DPLinearClassifier):
-        return _filled(plain(), model, n_iter_=iterations)
-    filled = _filled(plain(), model, classes_=model.classes_, n_iter_=iterations)
-    if plain is LogisticRegression and len(model.classes_) > 2:
-        _sort_classes(filled, Link())
-    return filled
+    kind, iterations = _PLAIN[model.kind.type]
+    plain = kind()
+    if model.kind.task == "counts":  # only a fit tells it that its link is a logarithm
+        plain.fit(np.zeros((1, model.n_features_in_)), [1.0])
+    names = ("coef_", "intercept_", "classes_", "n_features_in_", "feature_names_in_")
+    own = {name: getattr(model, name) for name in names if hasattr(model, name)}
+    vars(plain).update(copy.deepcopy(own), n_iter_=iterations)
+    if kind is LogisticRegression and len(model.classes_) > 2:
+        _sort_classes(plain, Link())
+    return plain
 
 
 _ONNX_FLOAT = 1  # onnx.TensorProto.FLOAT
@@ -276,11 +274,3 @@ def _append(graph: Any, *parts: Part) -> None:
             graph.initializer.append(tensor)
         graph.node.append(helper.make_node(kind, given, [name], **more))
         last = name
-
-
-def _filled(plain: Any, model: Any, **more: Any) -> Any:
-    """Return an unfitted scikit-learn model with the coefficients of a fitted one."""
-    names = ("coef_", "intercept_", "n_features_in_", "feature_names_in_")
-    own = {name: getattr(model, name) for name in names if hasattr(model, name)}
-    vars(plain).update(copy.deepcopy(own), **more)
-    return plain

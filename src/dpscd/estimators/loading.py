@@ -44,11 +44,8 @@ def load(
     ModelFileError
         If the file is malformed, if its releases amount to more than it claims, if its
         coefficients are not those that its answers give, or if it is not signed with the key.
-
-    Notes
-    -----
-    Without a key this cannot find a file that was changed consistently: other answers with the
-    coefficients that follow from them.
+        Without a key a file that was changed consistently is not found: other answers with the
+        coefficients that follow from them.
     """
     return _model(Path(path).name, read_fit(path, key))
 

@@ -26,9 +26,14 @@ from dpscd.estimators.search_plan import (
     searched_records,
     split_units,
 )
-from dpscd.estimators.sklearn_compat import check_fitted, refusals_noted
 from dpscd.estimators.table import TableModel
-from dpscd.estimators.validation import check_budget, delta_of, warn_user
+from dpscd.estimators.validation import (
+    check_budget,
+    check_fitted,
+    delta_of,
+    refusals_noted,
+    warn_user,
+)
 from dpscd.model.card import PrivacyCard
 from dpscd.model.fit import run
 from dpscd.planning.plan import Plan
@@ -116,12 +121,10 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
     candidates : list of estimators, or one estimator
         TableModels, with schemas of their own, or estimators of this library; epsilon, delta,
         relation, n and randomness are set by the search.
-    epsilon : float
-        What the whole search may cost.
+    epsilon, delta
+        What the whole search may cost; as of the estimators.
     param_grid : dict or list of dicts, optional
         As of scikit-learn's GridSearchCV: every combination is tried with each candidate.
-    delta : float or 'auto'
-        Of the whole search. 'auto' is min(1e-5, 1 / (10 n)).
     metric : str, default='auto'
         What is compared: 'accuracy', 'auc', 'log_loss' or 'brier' of classifiers; 'mae', 'mse'
         or 'r2' of regressions; or scikit-learn's name of one. 'auto' is the first of them.
@@ -139,10 +142,8 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
     ----------
     best_estimator_ : estimator or TableModel
         The model, with a card of the whole search.
-    best_index_ : int
-        Which candidate it is.
-    best_score_ : float
-        Its score, with noise; biased upwards, as the best of several.
+    best_index_, best_score_ : int and float
+        Which candidate it is, and its noisy score; biased upwards, as the best of several.
     metric_ : str
         What was compared.
     privacy_ : PrivacyCard
@@ -157,16 +158,11 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from dpscd import DPLinearSVC, DPLogisticRegression, DPModelSearch
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(-0.5, 0.5, size=(20000, 3))
-    >>> y = X[:, 0] > X[:, 1]
-    >>> kinds = DPLogisticRegression, DPLinearSVC
-    >>> candidates = [kind(classes=[False, True]) for kind in kinds]
-    >>> search = DPModelSearch(candidates, epsilon=1.0, random_state=0).fit(X, y)
-    >>> search.privacy_.epsilon, search.privacy_.verify() <= 1.0
-    (1.0, True)
+    >>> X, y = [[0.1], [0.2]] * 10000, [0, 1] * 10000
+    >>> candidates = [kind(classes=[0, 1]) for kind in (DPLogisticRegression, DPLinearSVC)]
+    >>> DPModelSearch(candidates, epsilon=1.0).fit(X, y).privacy_.verify() <= 1.0
+    True
     """
 
     candidates: Any

@@ -17,9 +17,8 @@ from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.evaluation import bounds_of, labels_of, predicted_answers
 from dpscd.estimators.fitting import Charge
 from dpscd.estimators.parameters import check, integer, number
-from dpscd.estimators.sklearn_compat import check_fitted
 from dpscd.estimators.table import TableModel
-from dpscd.estimators.validation import check_budget, delta_of, quietly
+from dpscd.estimators.validation import check_budget, check_fitted, delta_of, quietly
 from dpscd.model.file import write_fit
 from dpscd.model.fit import Fit, numbers_of, run
 from dpscd.planning.plan import Plan
@@ -149,9 +148,9 @@ def private_score(
     model : TableModel or one of the estimators
         Fitted, on other records.
     X : path, list of paths, table or array
-        The held-out records: for a TableModel whatever it predicts for, else rows.
+        For a TableModel whatever it predicts for, else rows.
     y : array-like, optional
-        Their labels, where a table does not have them. A record whose label is missing, not one
+        The labels, where a table does not have them. A record whose label is missing, not one
         of the classes or no number counts as the worst; in a confusion matrix, recalls and the
         AUC it is left out.
     epsilon : float
@@ -166,13 +165,9 @@ def private_score(
         The largest loss of a record, a public number: of 'log_loss' log 100 unless given, of
         'mae' and 'mse' what `y_bounds` allow. The smaller, the less noise.
     groups : array-like, optional
-        Whose record each is: persons are protected then, each counting once.
+        Group label of each row: persons are protected then, each counting once.
     delta, relation, n, ledger, dataset, random_state
         As of the estimators; the budget is that of the held-out records.
-
-    Returns
-    -------
-    PrivateScore
 
     Notes
     -----

@@ -11,7 +11,7 @@ from dpscd.errors import ParameterError
 from dpscd.estimators.base import BLOCK, DPLinearModel, Floats
 from dpscd.estimators.intervals import WithIntervals
 from dpscd.estimators.registry import kind_called, parametrised
-from dpscd.estimators.sklearn_compat import refusals_noted
+from dpscd.estimators.validation import refusals_noted
 from dpscd.records.labels import CountLabels, NumberLabels, exposures_of
 from dpscd.records.opening import Given
 from dpscd.records.rows import Unread
@@ -118,8 +118,7 @@ class DPRidge(WithIntervals, DPLinearRegressor):
     --------
     >>> import numpy as np
     >>> from dpscd import DPRidge
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(-0.5, 0.5, size=(20000, 3))
+    >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, size=(20000, 3))
     >>> y = X @ [3.0, -2.0, 1.0] + 10.0
     >>> model = DPRidge(epsilon=1.0, y_bounds=(7.0, 13.0), random_state=0).fit(X, y)
     >>> round(model.score(X, y), 1)
@@ -152,8 +151,7 @@ class DPHuberRegressor(DPLinearRegressor):
     --------
     >>> import numpy as np
     >>> from dpscd import DPHuberRegressor
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(-0.5, 0.5, size=(20000, 3))
+    >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, size=(20000, 3))
     >>> y = X @ [3.0, -2.0, 1.0] + 10.0
     >>> y[:1000] = 30.0  # labels that are wrong
     >>> bounds = (0.0, 30.0)

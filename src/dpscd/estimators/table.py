@@ -12,9 +12,13 @@ from sklearn.base import clone
 from dpscd.errors import ParameterError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.registry import MODELS, usual_kind
-from dpscd.estimators.sklearn_compat import check_fitted, refusals_noted, warn_of_split_groups
 from dpscd.estimators.table_answers import TableAnswers
-from dpscd.estimators.validation import check_for_dask
+from dpscd.estimators.validation import (
+    check_fitted,
+    check_for_dask,
+    refusals_noted,
+    warn_of_split_groups,
+)
 from dpscd.model.file import write_fit
 from dpscd.model.fit import Fit
 from dpscd.planning.plan import Plan
@@ -50,13 +54,9 @@ class TableModel(TableAnswers):
     schema_ : Schema
         The schema that was used, with the shape that each number got.
     estimator_ : one of the estimators
-        The fitted estimator, on features.
+        Fitted on features.
     bounds_ : dict
         Released bounds of the columns that have private ones.
-    privacy_ : PrivacyCard
-        What the model guarantees.
-    classes_ : array
-        The classes in the order of probabilities: sorted, as scikit-learn has them.
 
     Examples
     --------
@@ -106,8 +106,8 @@ class TableModel(TableAnswers):
         y : array-like, optional
             The target, when a table in memory does not have it; not on Dask.
         groups : array-like, optional
-            Whose row each is, where the schema names no column of persons; not on Dask. Then,
-            as with such a column, a person with all its rows is what is protected.
+            Group label of each row, where the schema names no column of persons; not on Dask.
+            As with such a column, a person with all its rows is then what is protected.
 
         Returns
         -------

@@ -16,7 +16,7 @@ from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.intervals import Terms, WithIntervals
 from dpscd.estimators.registry import usual_kind
 from dpscd.estimators.shapes import column_shapes, table_terms
-from dpscd.estimators.sklearn_compat import check_fitted
+from dpscd.estimators.validation import check_fitted
 from dpscd.model.card import PrivacyCard
 from dpscd.model.fit import Fit
 from dpscd.preprocessing.column_features import width_of
