@@ -210,13 +210,11 @@ class Inference:
     def about(
         self, rows: Floats, unknown: Floats | None = None, doubtful: Floats | None = None
     ) -> Found:
-        """Return corrections and variances of linear functions of the model.
+        """Return corrections and variances of linear functions: docs/proofs/intervals.md.
 
         `rows`, of shape (functions, width), are the functions of `theta`. No prediction changes
-        along the directions `unknown`, by public facts. Along the directions `doubtful` those
-        of some records may: they count as unknown where the released curvature does not show
-        it. The law is the first-order one of the estimator, corrected for the noise of the
-        curvature to second order; each line is derived in docs/proofs/intervals.md.
+        along the directions `unknown`, by public facts; `doubtful` ones count as unknown where
+        the released curvature does not show that those of some records do.
         """
         basis = _complement(self._unseen(unknown, doubtful), len(self.theta))
         along = rows @ basis

@@ -71,12 +71,10 @@ class PersonRows:
 def training_weights(starts: Ints, given: Floats | None, others: Floats, how: str) -> Floats:
     """Return the training weight of each row.
 
-    `given` are users' weights, which compare rows of one person; None if all are equal. Rows
-    are multiplied by `others`: weights of classes, exposures. `how` is 'sum' or 'share': given
-    weights of a person's usable rows are made 1 on average, or to sum to 1.
-
     Guarantee: a function of the person's own rows.
     """
+    # `given` are users' weights, which compare rows of one person: those of its usable rows are
+    # made 1 on average, or to sum to 1. `others` are weights of classes, or exposures.
     given = np.ones(len(others)) if given is None else given
     sizes = np.diff(starts)
     person = np.repeat(np.arange(len(sizes)), sizes)

@@ -55,14 +55,12 @@ class Standard:
     ) -> npt.NDArray[np.float32]:
         """Return the standardised rows of a matrix whose row i is multiplied by factor[i].
 
-        A row that was cut to a part of itself is centred by the same part of the centre: it
-        becomes that part of the whole row's image.
-
         Guarantee: a row of the result is a function of its own row and factor, to the last
         bit, wherever it stands (under add-remove the others move up) and whatever the matrix
         is kept in.
         Proof: docs/proofs/moments.md, "Together with training".
         """
+        # A row that was cut to a part of itself becomes that part of the whole row's image.
         out = np.empty(X.shape, dtype=np.float32)
         parts = np.broadcast_to(parts, len(X))
         for first in range(0, X.shape[0], _BLOCK):
@@ -128,14 +126,12 @@ def standard_of(
     turned: bool,
     levels: Levels | None = None,
 ) -> Standard:
-    """Return the map for noisy moments of rows of length at most 1.
+    """Return the map for noisy moments, with errors of `error`, of rows of length at most 1.
 
-    `mean` and `square` estimate the mean of each feature and of its square, with standard
-    deviation `error`. `centred` says whether the mean may be removed (there is an intercept,
-    and rows are dense), `turned` whether the part along it may be shortened instead. Levels
-    whose moments look like those of a level that never occurs get scale 0, and a coefficient of
-    exactly 0.
+    `centred` says whether the mean may be removed (there is an intercept, and rows are dense),
+    `turned` whether the part along it may be shortened instead.
     """
+    # Levels that seem never to occur get scale 0, and a coefficient of exactly 0.
     if levels is not None:
         seen = ~_unseen(mean, square, error, levels)
         part = standard_of(mean[seen], square[seen], error, centred=centred, turned=turned)

@@ -108,11 +108,6 @@ class Facts:
         return losses.predicts_means(self.loss_class) and not self.weighted
 
     @property
-    def any_length(self) -> bool:
-        """Whether rows may be longer than the row bound; those of a schema are made to fit."""
-        return self.schema is None and not self.weighted
-
-    @property
     def rows(self) -> int:
         """Rows of a person that may count, each like one of another; 0 where records are."""
         return 0 if self.persons is None else self.persons.rows
@@ -126,11 +121,6 @@ class Facts:
     def robust(self) -> bool:
         """Whether intervals assume less than that the model is true."""
         return self.inference == ROBUST
-
-    @property
-    def lam_unit(self) -> float:
-        """Divisor of a `lam` in the user's units, for labels divided by their scale."""
-        return losses.unit(self.problem(1.0).loss)
 
     @property
     def unit(self) -> Unit:

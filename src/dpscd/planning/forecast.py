@@ -1,10 +1,8 @@
 """What can be expected of a plan before there are data: noise, time, and lost accuracy.
 
-What privacy costs a linear model grows at most about as the relative noise does: the length of
-the noise that one Gaussian release of all coefficients would have, per record. A band ends at a
-constant times that, the largest that was measured: docs/understanding/planning.md, "What to
-expect". A fit without noise has finer shapes of a table; what they gain ends at a constant
-times the difference in the width of their intervals.
+A band ends at a constant times the relative noise, the length of the noise that one Gaussian
+release of all coefficients would have, per record: docs/understanding/planning.md, "What to
+expect". What finer shapes of a table gain ends at a constant times how much finer they are.
 """
 
 import math

@@ -6,6 +6,7 @@ docs/understanding/planning.md.
 
 import math
 
+from dpscd import losses
 from dpscd.errors import ParameterError
 from dpscd.planning.facts import Facts
 from dpscd.planning.inference import inference_rule, information_noise
@@ -248,7 +249,8 @@ def _after(
         if noise / n <= _USELESS_PROBABILITY and facts.constant:
             found += (Calibration(facts, noise),)
         return found
-    if facts.task == "regression" and facts.any_length:
+    # Rows of a schema are made to fit the row bound.
+    if facts.task == "regression" and facts.schema is None and not facts.weighted:
         noise = _within_share(_GOOD_GAIN * n, target, _LEAST_AFTER, _MOST_CHECK)
         found += (LongRows(facts, noise),) if noise / n <= _USELESS_GAIN else ()
     if facts.task == "regression" and facts.means and labels_released:
@@ -353,7 +355,7 @@ def _lam(
         if facts.joint:
             inner = travel * noise * (1.0 + _JOINT_MUCH * much) / (_JOINT_NOISE * facts.n)
     if not labels_released:
-        inner *= facts.lam_unit
+        inner *= losses.unit(facts.problem(1.0).loss)
     if facts.standardised:
         return inner
     return inner * (facts.row_bound**2 + facts.constant**2)

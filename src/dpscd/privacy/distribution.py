@@ -4,11 +4,10 @@ The method is that of dp-accounting, with arrays in the place of loops over valu
 divergences at the points of a grid, joined by "connect the dots" (Doroshenko et al., 2022,
 arXiv:2207.04380), composed by Fourier transform.
 
-Guarantee: what :meth:`Losses.epsilon` returns is at least the exact epsilon, but for the
-rounding of doubles, which :func:`~dpscd.privacy.accounting.epsilon_of` pays for; it is infinite
-where the grid would be too long. Proof: connecting the dots dominates the exact pair whatever
-the grid, and composition keeps domination. Losses beyond the upper end of a grid, and those
-that a window leaves out (their mass is bounded by Chernoff), count as infinite.
+Guarantee: what :meth:`Losses.epsilon` returns is at least the exact epsilon but for rounding,
+which :func:`~dpscd.privacy.accounting.epsilon_of` pays for. Proof: connecting the dots
+dominates the exact pair whatever the grid, and composition keeps domination. Losses beyond a
+grid's upper end, and those outside a window (of a mass by Chernoff), count as infinite.
 """
 
 import math

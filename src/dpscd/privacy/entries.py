@@ -210,14 +210,9 @@ class Entries:
         """Hash of the last entry."""
         return self.hashes[-1] if self.hashes else _START
 
-    @property
-    def next(self) -> int:
-        """Number of the entry to come."""
-        return len(self.hashes) + 1
-
     def read(self, seq: Any, body: Any, digest: Any) -> None:
         """Take one entry of the file, or raise LedgerError."""
-        number = self.next
+        number = len(self.hashes) + 1
         if not (isinstance(body, str) and seq == number and digest == link(self.head, body)):
             raise LedgerError(
                 f"entry {number} of the ledger does not follow from the one before it: entries "

@@ -1,8 +1,7 @@
 """Privacy filters: rules that stop spending before a budget is exceeded.
 
-Fits on one data set are chosen after seeing earlier ones, which composition theorems for fixed
-numbers do not cover. A budget is a few capacities, a fit costs a part of each, and it is
-admitted if no sum of costs exceeds its capacity.
+A budget is a few capacities, a fit costs a part of each, and it is admitted if no sum of costs
+exceeds its capacity: also where fits are chosen after seeing earlier ones.
 """
 
 import math

@@ -178,15 +178,12 @@ class Ledger:
     ) -> int:
         """Charge a fit before it uses any data, and return the id to commit.
 
-        The claim is recomputed from `releases`, or from `search`, whose `releases` are those of
-        all candidates. Relation and unit must be the budget's. `label` is public; `seeded`
-        marks an entry whose noise comes from a seed. BudgetExceeded is raised, and nothing
-        charged, if the budget holds less.
-
         Guarantee: when it returns, the charge is on the disk; a process that dies earlier has
         not begun its fit, one that dies later has paid for it.
         Requires: all arguments are public.
         """
+        # The claim is recomputed from `releases`, or from `search`, whose `releases` are those
+        # of all candidates. `seeded` marks an entry whose noise comes from a seed.
         releases = tuple(releases)
         check_text("label", label, empty=True)
         Relation.parse(relation)
@@ -375,7 +372,7 @@ def _read(connection: sqlite3.Connection, *, create: bool) -> Entries:
 
 def append(connection: sqlite3.Connection, entries: Entries, values: dict[str, Any]) -> int:
     """Add an entry to the file and the entries; return its number."""
-    number = entries.next
+    number = len(entries.hashes) + 1
     body = canonical({"seq": number, **values})
     digest = link(entries.head, body)
     # Read back by the rule by which all will read it: what is refused is not written.

@@ -1,6 +1,4 @@
-"""The releases of a fit: what is asked of the records, what it costs, what is learnt from it.
-
-In the order of a fit, those in brackets only where the plan has them:
+"""The releases of a fit, in its order; those in brackets only where the plan has them.
 
 =========================  ==============================================  ===================
 release                    answer                                          gives
@@ -17,10 +15,9 @@ shared vector              the average of the noisy vector over steps      coeff
 score                      a fit of its own: one sum of vectors            an estimate
 =========================  ==============================================  ===================
 
-To add a release: a class here with `what`, `words`, `proof`, `size`, `query` and `learn`; a
-line in ``KINDS`` (:mod:`dpscd.model.plain`) and in `plan_fit` (:mod:`dpscd.planning.rule`); a
-page in docs/proofs; a test on neighbouring data sets and an entry among the mutations. What
-breaks the guarantee: a record that adds a vector longer than 1, a query made of anything but
-plan and public state, a number of answers or a size that depends on records, and a sum that is
-not whole.
+To add one: a class with `what`, `words`, `proof`, `size`, `query` and `learn`, a line in
+``KINDS`` (:mod:`dpscd.model.plain`) and in `plan_fit` (:mod:`dpscd.planning.rule`), a proof, a
+test on neighbouring data sets and a mutation. What breaks the guarantee: a record that adds a
+vector longer than 1, a query made of anything but plan and public state, a number of answers or
+a size that depends on records, and a sum that is not whole.
 """

@@ -22,10 +22,9 @@ _LARGEST = 1e100
 class InformationQuery(Query):
     """Sums of the second derivatives of records' losses, and of their squared slopes.
 
-    A record with row z, slope s and second derivative c adds two packed matrices: c z z^T, and
-    s^2 z z^T (or its trace), in units that make each no longer than its part, and shortens
-    both where they are longer than 1 together. A person adds the means over its rows, slopes
-    times rows being added up before they are squared: docs/proofs/intervals.md.
+    A record with row z, slope s and second derivative c adds c z z^T and s^2 z z^T (or its
+    trace), both packed and shortened where they are longer than 1 together; a person adds the
+    means over its rows, slopes times rows before they are squared: docs/proofs/intervals.md.
     """
 
     problem: Problem  # as trained: standardised, of one output

@@ -228,12 +228,9 @@ class SteepnessQuery(CalibrationQuery):
 
 @dataclass(frozen=True)
 class Steepness(SumRelease):
-    """The release "steepness": two successive factors of decisions, for persons.
+    """The release "steepness": two factors of decisions. Proof: docs/proofs/after.md."""
 
-    The link accounts for the cap of a record's loss. One clip holds all rows of a person
-    together, and its effect depends on their number, which is not public. Proof:
-    docs/proofs/after.md.
-    """
+    # For persons: one clip holds all their rows, of which the link does not know the number.
 
     what: ClassVar[str] = "steepness"
     words: ClassVar[str] = "by how much predicted probabilities are too extreme or too flat"
