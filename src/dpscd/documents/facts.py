@@ -83,7 +83,7 @@ def _said(card: PrivacyCard, model: Described | None = None) -> Iterator[Fact]:
     given: dict[str, Any] = {**_FUNCTIONS, "card": card, "unit": card.protected}
     if model is not None:
         given |= {"model": model, "labels": model.fit.labels}
-    for words in _words():
+    for words in _words()["fact"]:
         if model is None and words.get("group") != "warning":
             continue
         if filled(f"{{% if {words.get('when', 'true')} %}}yes{{% endif %}}", **given):
@@ -94,9 +94,8 @@ def _said(card: PrivacyCard, model: Described | None = None) -> Iterator[Fact]:
 
 
 @cache
-def _words() -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = tomllib.loads(_WORDS.read_text(encoding="utf-8"))["fact"]
-    return found
+def _words() -> dict[str, Any]:
+    return tomllib.loads(_WORDS.read_text(encoding="utf-8"))
 
 
 def best_guess(epsilon: float, delta: float) -> float:
@@ -223,68 +222,34 @@ def column_facts(model: Described) -> list[tuple[str, str, str, str]]:
     if model.schema is None:
         return []
     parts: list[Column | Target] = [model.schema.target, *model.schema.columns]
-    rows = [(x.name, _kind(x), _origin(model, x), _facts(model, x)) for x in parts]
+    rows = [_column(model, part) for part in parts]
     crossed = (part for part in model.schema.parts if isinstance(part, Cross))
     return rows + [(x.name, f"pair, {width_of(x)} features", "declared", "") for x in crossed]
 
 
-def _kind(part: Column | Target) -> str:
-    if isinstance(part, Target):
-        return "what is predicted"
-    if part.kind == "ignore":
-        return "not used"
-    words = [part.kind, *(word for word in ("integer", "cyclic") if getattr(part, word))]
-    if part.bent or part.cyclic:
-        words += [str(part.shape or "smooth"), f"{intervals_of(part)} intervals"]
-    elif part.bins:
-        words.append(f"{part.bins} intervals")
-    if part.monotone:
-        words.append("made to rise" if part.monotone == "up" else "made to fall")
-    return ", ".join(words)
-
-
-def _facts(model: Described, part: Column | Target) -> str:
-    if isinstance(part, Column) and part.kind == "ignore":
-        return ""
-    return "; ".join([_range(model, part), *_readings(part)])
-
-
-def _readings(part: Column | Target) -> list[str]:
-    """Return how cells of a column are read, where that was declared."""
-    found = []
-    if part.missing_values:
-        found.append(f"missing if {_listed([str(x) for x in part.missing_values])}")
-    if part.rename:
-        found.append(f"read as: {_listed([f'{a} = {b}' for a, b in part.rename.items()])}")
-    if isinstance(part, Column) and part.transform:
-        found.append(f"as {part.transform}")
-    if isinstance(part, Column) and part.group:
-        found.append(f"codes grouped by {', '.join(part.group)}")
-    return found
-
-
-def _range(model: Described, part: Column | Target) -> str:
+def _column(model: Described, part: Column | Target) -> tuple[str, str, str, str]:
+    kind = part.kind if isinstance(part, Column) else "target"
     bounds = model.bounds.get(part.name, part.bounds)
-    if bounds is not None and not isinstance(bounds, str):
-        low, high = (number(x, 6) for x in bounds)
-        scale = ""
-        if isinstance(part, Target) and part.transform:
-            scale = f", as {part.trained_on}"
-        return f"between {low} and {high}{scale}"
-    values = part.classes if isinstance(part, Target) else part.values
-    return _listed(values) if values else "yes or no"
+    given = {
+        "card": model.card,
+        "part": part,
+        "kind": kind,
+        "used": kind not in ("target", "ignore"),
+        "bounds": None if isinstance(bounds, str) else bounds,
+        "renamed": [f"{a} = {b}" for a, b in part.rename.items()],
+        "intervals_of": intervals_of,
+        "listed": _listed,
+        "READ": READ,
+    }
+
+    def said(name: str, between: str) -> str:
+        texts = (filled(text, **given) for text in _words()["column"][name])
+        return between.join(text for text in texts if text)
+
+    return part.name, said("use", ", "), said("origin", ""), said("known", "; ")
 
 
-def _listed(values: Sequence[str]) -> str:
+def _listed(values: Sequence[Any]) -> str:
+    """Return some values, and how many there are more."""
     more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
-    return ", ".join(values[:_SHOWN]) + more
-
-
-def _origin(model: Described, part: Column | Target) -> str:
-    if part.read_from_data:
-        return READ
-    if isinstance(part, Column) and part.kind == "ignore":
-        return ""
-    if part.private_bounds:
-        return "estimated privately" if model.card.private else READ
-    return "declared"
+    return ", ".join(map(str, values[:_SHOWN])) + more
