@@ -263,7 +263,7 @@ def test_dask_has_the_parts_below_its_collections():
 
     for place in ("scheduler", "worker"):
         key = f"distributed.{place}.http.routes"
-        assert dask.config.get(key), f"Dask has no setting {key}: distributed/cluster.py"
+        assert dask.config.get(key), f"Dask has no setting {key}: distributed/collections.py"
     array = da.ones((4, 2), chunks=(2, 2))
     assert array._meta.ndim == 2, "distributed/collections.py asks _meta for the kind of rows"
     name = array.__dask_keys__()[0][0]

@@ -11,7 +11,7 @@ import psutil
 import pytest
 from distributed import Client, Security
 
-from dpscd.distributed.cluster import LOCAL, connected
+from dpscd.distributed.collections import LOCAL, connected
 
 pytestmark = pytest.mark.full
 
@@ -50,7 +50,7 @@ def test_it_computes_in_processes(client):
 
 LOGS = """
 import logging
-from dpscd.distributed.cluster import LOCAL, connected
+from dpscd.distributed.collections import LOCAL, connected
 
 def log():
     logging.getLogger("distributed.worker").error("Failed to communicate with scheduler.")

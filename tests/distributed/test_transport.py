@@ -22,8 +22,7 @@ from dpscd import (
     __version__,
 )
 from dpscd.distributed import workers
-from dpscd.distributed.cluster import parquet
-from dpscd.distributed.collections import partitions_of
+from dpscd.distributed.collections import parquet, partitions_of
 from dpscd.distributed.workers import ShardActor, own_build, workers_with
 from dpscd.planning import rule
 from dpscd.preprocessing.schema import schema_of

@@ -25,8 +25,7 @@ from dpscd import (
     TableModel,
     WorkerError,
 )
-from dpscd.distributed.cluster import connected
-from dpscd.distributed.collections import columns_of, partitions_of
+from dpscd.distributed.collections import columns_of, connected, partitions_of
 from dpscd.distributed.workers import ShardActor, StaleShardError, _room, check_alike, own_build
 from dpscd.records.rows import Unread, is_dask
 from dpscd.releases.base import only_sums

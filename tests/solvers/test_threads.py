@@ -69,25 +69,18 @@ def eager(monkeypatch):
 @pytest.mark.compiled
 @pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("threads", [2, 3, 5])
-def test_threads_do_not_change_the_result(threads):
-    np.testing.assert_array_equal(fit(threads), fit(1))
-
-
-@pytest.mark.full
-@pytest.mark.compiled
-@pytest.mark.usefixtures("eager")
-def test_threads_do_not_change_a_model_of_many_classes():
-    outputs = 9
-    problem = Problem(Softmax(), 0.01, N, D, outputs=outputs, constant=0.3)
-    plan = with_facts(outputs=outputs)
+@pytest.mark.parametrize(("loss", "outputs"), [(Hinge(), OUTPUTS), (Softmax(), 9)], ids=str)
+def test_threads_do_not_change_the_result(loss, outputs, threads):
+    problem = dataclasses.replace(PROBLEM, loss=loss, outputs=outputs)
     rows, records = data()
-    records = records._replace(labels=np.arange(N) % outputs * 1.0)
-    found = [
-        dp_scd(problem, plan, rows, records, SeededSource(b"team"), threads=threads)
-        for threads in (1, 2, 3)
-    ]
-    np.testing.assert_array_equal(found[1], found[0])
-    np.testing.assert_array_equal(found[2], found[0])
+    given = rows, records._replace(labels=np.arange(N) % outputs * 1.0)
+    one, other = (
+        dp_scd(
+            problem, with_facts(outputs=outputs), *given, SeededSource(b"team"), threads=used
+        )
+        for used in (1, threads)
+    )
+    np.testing.assert_array_equal(other, one)
 
 
 @pytest.mark.compiled

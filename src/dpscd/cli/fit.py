@@ -165,7 +165,7 @@ def _cluster(address: str, data: Sequence[str]) -> Iterator[Any]:
     if not all(file.lower().endswith((".parquet", ".pq")) for file in data):
         raise ParameterError("--dask reads Parquet files, which workers can share.")
     try:
-        from dpscd.distributed.cluster import connected, parquet
+        from dpscd.distributed.collections import connected, parquet
     except ImportError:
         raise ParameterError(
             "--dask needs Dask; install it with: pip install 'dask[dataframe,distributed]'"
