@@ -8,23 +8,6 @@ a number or a string that was computed from them.
 from collections.abc import Callable
 from typing import Any
 
-__all__ = [
-    "BudgetExceeded",
-    "CalibrationError",
-    "CardError",
-    "DataError",
-    "DataTypeError",
-    "DpscdError",
-    "LedgerError",
-    "ModelFileError",
-    "ParameterError",
-    "PrivacyWarning",
-    "SchemaError",
-    "StreamError",
-    "UtilityWarning",
-    "WorkerError",
-]
-
 
 class DpscdError(Exception):
     """The root of all errors raised on purpose by this library."""

@@ -5,7 +5,6 @@ import math
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from library import distributions_of
 
 from dpscd.errors import CalibrationError
 from dpscd.privacy import accounting, calibration
@@ -165,28 +164,6 @@ def test_on_a_grid_four_times_finer_hardly_less_noise_would_do(setting):
 
     assert reached(found) <= epsilon * (1.0 + 1e-6)
     assert found == calibration._SMALLEST or reached(found / 1.006) > epsilon
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    "setting",
-    [
-        ("zero-out", 0.1, 1e-4, 1000),
-        ("zero-out", 2.0, 0.01, 100_000),
-        ("replace-one", 1.0, 1e-3, 10_000),
-        ("add-remove", 10.0, 1e-5, 100),
-    ],
-    ids=str,
-)
-def test_the_accountant_of_the_library_agrees_that_the_target_is_reached(setting):
-    relation, epsilon, rate, steps = setting
-    interval = interval_for(epsilon, 1e-5, Relation(relation), ((rate, steps),)) / 2.0
-    found = multiplier_of(*setting)
-    reached = [
-        distributions_of(relation, [(rate, each, steps)], interval).get_epsilon(1e-5)
-        for each in (found, found / 1.006)
-    ]
-    assert reached[0] <= epsilon < reached[1]
 
 
 @pytest.fixture

@@ -73,14 +73,6 @@ def test_the_words_are_those_of_aes_in_counter_mode():
     np.testing.assert_array_equal(found, expected)
 
 
-def test_words_look_uniform():
-    # Each of the 64 bits is one half of the time set; false alarm 1e-6 over all.
-    words = seeded().words(Purpose.NOISE, 0, 1000, 100).ravel()
-    counts = np.unpackbits(words.view(np.uint8).reshape(-1, 8), axis=1).sum(axis=0)
-    z = (counts - len(words) / 2) / np.sqrt(len(words) / 4)
-    assert np.abs(z).max() < 5.8
-
-
 def test_negative_steps_are_refused():
     with pytest.raises(StreamError, match="already used"):
         seeded().words(Purpose.LOTS, -1, 1, 3)

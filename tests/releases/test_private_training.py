@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pytest
-import scipy.sparse
 
 from dpscd.errors import StreamError
 from dpscd.kernels.passes import measure_rows, predictions
@@ -126,16 +125,6 @@ def test_threads_do_not_change_the_model_and_progress_counts_all_steps(threads):
 def test_nothing_is_standardised_that_the_plan_does_not_release():
     log = drawn_by(planned(pilot=False, moments_noise=0.0, label_noise=0.0))
     assert {purpose for _, purpose, *_ in log} == {Purpose.NOISE}
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("intercept", [False, True])
-def test_sparse_rows_are_trained_on_too(intercept):
-    plan = planned(intercept=intercept)
-    X, y = data()
-    model = train(plan, scipy.sparse.csr_array(X), y)
-    assert error(model, X, y) < 0.5 * np.var(y) + 100.0 * (not intercept)
-    assert np.isfinite(model.coef).all()
 
 
 def test_a_label_that_cannot_be_used_does_not_spoil_the_others():

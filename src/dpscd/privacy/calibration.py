@@ -176,7 +176,13 @@ def _first_guess(
     strength = 1.0 / gaussian_multiplier(target.epsilon, target.delta, target.relation)
     # What the others leave of the squared strength; they should be a small part of it, and
     # if they are not, the search finds out.
-    spent = sum(map(_squared_strength, others))
+    spent = 0.0
+    for event in others:
+        # 1 / multiplier^2 of the one Gaussian release that many small steps look like.
+        once = event.noise_multiplier**-2
+        if event.rate < 1.0:
+            once = event.rate**2 * math.expm1(min(once, 700.0))
+        spent += event.steps * once
     strength *= math.sqrt(max(0.01, 1.0 - spent / strength**2))
     return _guess(strength, rate, steps)
 
@@ -191,14 +197,6 @@ def _first_slope(guess: float) -> float:
     """Return the approximate slope of log epsilon against the log of the multiplier."""
     # As the guess itself has it: -1 for much noise, steeper for little.
     return -1.0 / (guess**2 * -math.expm1(-(guess**-2)))
-
-
-def _squared_strength(event: SampledGaussian) -> float:
-    """Return 1 / multiplier^2 of the one Gaussian release that many small steps look like."""
-    once = event.noise_multiplier**-2
-    if event.rate < 1.0:
-        once = event.rate**2 * math.expm1(min(once, 700.0))
-    return event.steps * once
 
 
 def _round_up(multiplier: float) -> float:
