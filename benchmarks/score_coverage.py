@@ -14,7 +14,7 @@ import time
 import numpy as np
 
 from dpscd import DPLogisticRegression, DPRidge
-from dpscd.data.adult import adult_declared
+from dpscd.data import adult_declared
 from dpscd.estimators.private_score import held_out
 from dpscd.metrics import decision_metrics, regression_metrics
 from dpscd.planning.rule import default_delta

@@ -58,9 +58,10 @@ def _compiled(text: str) -> Template:
 
 @cache
 def _environment(kind: str) -> Environment:
-    """Return the environment of templates with this ending: html, md, yaml, json or text."""
+    """Return the environment of templates with this ending; that of plain text is "text"."""
     escape = {
-        "html": _printable, "md": _markdown, "yaml": _markdown, "json": _json, "text": None
+        "html": _printable, "md": _markdown, "yaml": _markdown, "json": _json, "toml": _json,
+        "text": None,
     }[kind]  # fmt: skip
     found = Environment(
         loader=FileSystemLoader(_FOLDER),

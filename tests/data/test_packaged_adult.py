@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpscd import Schema
-from dpscd.data.adult import FILES, adult_declared, packaged, packaged_adult
+from dpscd.data import FILES, adult_declared, packaged, packaged_adult
 
 
 @pytest.mark.full

@@ -67,7 +67,7 @@ def run(source, tmp_path_factory):
     """Return a function that runs a test on the copy: its return code and what it printed."""
     environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
     environment["DPSCD_HYPOTHESIS"] = "mutation"
-    environment.pop("DPSCD_DOOR_EXAMPLES", None)  # as many as a plain run has
+    environment.pop("DPSCD_ENTRANCE_EXAMPLES", None)  # as many as a plain run has
     nursery = [sys.executable, Path(__file__).with_name("nursery.py")]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     folder = tmp_path_factory.mktemp("printed")

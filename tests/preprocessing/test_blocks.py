@@ -32,11 +32,11 @@ def test_one_block_may_be_for_several_columns():
 
 def test_a_pattern_stands_for_columns_of_a_table():
     schema = Schema.parse(PATTERN)
-    assert schema.has_patterns
+    assert schema.patterns
     assert Schema.from_dict(schema.to_dict()) == schema
     found = schema.resolved(["who", "q1", "age", "q2", "Q9", "q 3", "y"])
     assert found == Schema.parse(BLOCK)
-    assert not found.has_patterns
+    assert not found.patterns
     assert found.resolved(["other"]) == found
     for ask in (lambda: schema.features, lambda: schema.parts, lambda: schema.private):
         with pytest.raises(SchemaError, match=r"columns = 'q\*' is a pattern, .* give a file"):

@@ -1,7 +1,5 @@
 """Signs for missing values of one column, and codes that are compared by their beginning."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -144,16 +142,6 @@ def test_what_cannot_be_is_refused(column, says):
 def test_a_class_cannot_stand_for_a_missing_label():
     with pytest.raises(SchemaError, match="'no' cannot be a value"):
         schema(NUMBER, {"missing_values": ["no"]})
-
-
-def test_schemas_keep_them_and_others_do_not_name_them():
-    for column in (NUMBER, ICD, MAPPED):
-        own = schema(column, {"missing_values": ["refused"]})
-        assert Schema.from_dict(json.loads(json.dumps(own.to_dict()))) == own
-    assert own.to_dict()["columns"]["x"]["group"] == MAPPED["group"]
-    plain = schema({"kind": "number", "bounds": [0, 1]}).to_dict()
-    assert plain["columns"]["x"] == {"kind": "number", "bounds": [0.0, 1.0]}
-    assert set(plain["target"]) == {"column", "classes"}
 
 
 def test_a_model_keeps_them(tmp_path):

@@ -14,7 +14,7 @@ import dpscd
 from dpscd import DataError, DataTypeError, Look, ParameterError, Schema, SchemaError
 from dpscd.preprocessing.declarations import Layout
 from dpscd.preprocessing.looking import NOT_PRIVATE, REPAIRS, percent
-from dpscd.preprocessing.tallies import dotted, spelling_of
+from dpscd.preprocessing.spellings import spelling_of
 from dpscd.records.encoding import other_delimiter
 
 SCHEMA = {
@@ -288,7 +288,3 @@ def test_a_share_is_not_rounded_to_none_or_all():
     assert percent(1 - 1e-6) == ">99.99 %"
     assert percent(1.0) == "100 %"
     assert percent(0.12345) == "12.35 %"
-
-
-def test_full_stops_before_three_digits_are_told_from_others():
-    assert dotted(["1.234", " 12.345 ", "1.5", "0.234", "7", "seven"]) == (2, 2)

@@ -163,16 +163,6 @@ def test_names_say_both_sides():
     assert signed[-4:] == [f"few=(missing) x steps {a} to {a + 2}" for a in (0, 2, 4, 6)]
 
 
-def test_a_schema_with_pairs_is_the_same_again():
-    schema = schema_of(["smooth", "level"], {"columns": ["grade", "flag"], "bins": 3})
-    assert Schema.from_dict(schema.to_dict()) == schema
-    assert schema.to_dict()["table"]["pairs"] == [
-        ["smooth", "level"],
-        {"columns": ["grade", "flag"], "bins": 3},
-    ]
-    assert "table" not in schema_of().to_dict()
-
-
 def test_large_pairs_are_sparse():
     level = {"kind": "category", "values": [str(x) for x in range(10)]}
     schema = schema_of(["a", "b"], columns={"a": level, "b": level})

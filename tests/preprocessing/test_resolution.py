@@ -6,13 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpscd import (
-    DPLogisticRegression,
-    ParameterError,
-    Schema,
-    TableEncoder,
-    TableModel,
-)
+from dpscd import DPLogisticRegression, ParameterError, Schema, TableEncoder, TableModel
 from dpscd.preprocessing.column_features import written
 from dpscd.preprocessing.declarations import Column, Cross
 from dpscd.preprocessing.schema import intervals_for, pair_intervals, shaped

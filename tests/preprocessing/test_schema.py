@@ -1,5 +1,6 @@
 """Schemas: what is accepted, and where a message says that something is wrong."""
 
+import json
 import time
 
 import pytest
@@ -72,18 +73,37 @@ def test_every_field_is_read():
     assert schema.read_from_data == ("sex",)
 
 
-def test_plain_values_make_the_same_schema_again():
-    schema = Schema.parse(GOOD)
-    assert Schema.from_dict(schema.to_dict()) == schema
-    plain = Schema.parse('[target]\ncolumn="y"\nbounds="private"\n[columns.x]\nkind="boolean"')
-    assert Schema.from_dict(plain.to_dict()) == plain
-    assert plain.private == (plain.target,)
-    headless = Schema.parse(
-        '[table]\nheader=false\nnames=["x","y"]\ncomment="#"\n[target]\ncolumn="y"\n'
-        'bounds=[0,1]\nread_from_data=true\n[columns.x]\nkind="boolean"'
-    )
-    assert Schema.from_dict(headless.to_dict()) == headless
-    assert headless.read_from_data == ("y",)
+GROUP = {"mapping": {"E10": "diabetes", "I": "heart"}}
+SCHEMAS = [
+    Schema.parse(GOOD).to_dict(),
+    {
+        "table": {"header": False, "names": ["x", "y", "z"], "comment": "#",
+                  "pairs": [["x", "z"], {"columns": ["z", "y"], "bins": 3}]},
+        "target": {"column": "t", "bounds": [0.0, 1.0], "read_from_data": True},
+        "columns": {name: {"kind": "boolean"} for name in "xyz"},
+    },
+    {
+        "target": {"column": "t", "bounds": "private", "missing_values": ["refused", "9"]},
+        "columns": {"x": {"kind": "number", "bounds": [0.0, 1.0], "missing_values": ["999"]}},
+    },
+    {
+        "target": {"column": "t", "bounds": [0.0, 9.0], "transform": "log1p"},
+        "columns": {"x": {"kind": "category", "values": ["diabetes", "heart"], "group": GROUP}},
+    },
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("values", SCHEMAS)
+def test_plain_values_make_the_same_schema_again_and_name_nothing_else(values):
+    schema = Schema.from_dict(values)
+    assert schema.to_dict() == values
+    assert Schema.from_dict(json.loads(json.dumps(values))) == schema
+    private = [
+        name for name, own in values["columns"].items() if own.get("bounds") == "private"
+    ]
+    private += ["t"] if values["target"].get("bounds") == "private" else []
+    assert [own.name for own in schema.private] == private
+    assert ("t" in schema.read_from_data) == values["target"].get("read_from_data", False)
 
 
 _CLOSE = 'bounds = [0, 1e18]\nshape = "steps"\nknots = [1]'
@@ -95,31 +115,27 @@ def changed(old, new):
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "says"),
+    ("old", "new", "line", "says"),
     [
         *[
-            (
-                changed("[0, 120]", f"[{bad}]"),
-                13,
-                "column 'age' needs bounds = [lowest, highest]",
-            )
+            ("[0, 120]", f"[{bad}]", 13, "column 'age' needs bounds = [lowest, highest]")
             for bad in ("", "120, 0", "0, inf", "-1e308, 1e308", '"0", 1', "false, true")
         ],
-        (changed("bounds = [0, 120]", ""), 11, "lowest, highest"),
-        (changed("bins = 4", "bins = 1"), 14, "bins must be"),
-        (changed("bins = 4", "bins = 2.0"), 14, "bins must be"),
-        (changed("bins = 4", 'shape = "curve"'), 14, "'line', 'steps' or 'smooth'"),
-        (changed("bins = 4", 'shape = "line"\nbins = 4'), 15, "bins go with shape"),
-        (changed("bins = 4", "knots = [30]"), 14, "knots go with shape"),
-        (changed("bins = 4", 'shape = "steps"\nbins = 4\nknots = [3]'), 16, "without bins"),
-        (changed("bins = 4", 'shape = "smooth"\nknots = [120]'), 15, "inside of declared"),
+        ("bounds = [0, 120]", "", 11, "lowest, highest"),
+        ("bins = 4", "bins = 1", 14, "bins must be"),
+        ("bins = 4", "bins = 2.0", 14, "bins must be"),
+        ("bins = 4", 'shape = "curve"', 14, "'line', 'steps' or 'smooth'"),
+        ("bins = 4", 'shape = "line"\nbins = 4', 15, "bins go with shape"),
+        ("bins = 4", "knots = [30]", 14, "knots go with shape"),
+        ("bins = 4", 'shape = "steps"\nbins = 4\nknots = [3]', 16, "without bins"),
+        ("bins = 4", 'shape = "smooth"\nknots = [120]', 15, "inside of declared"),
         *[
-            (changed("bins = 4", f'shape = "smooth"\nknots = {bad}'), 15, "numbers that grow")
+            ("bins = 4", f'shape = "smooth"\nknots = {bad}', 15, "numbers that grow")
             for bad in ("[5, 4]", '["a"]', "[]", "3")
         ],
-        (changed("bounds = [0, 120]\nbins = 4", _CLOSE), 15, "too close together"),
+        ("bounds = [0, 120]\nbins = 4", _CLOSE, 15, "too close together"),
         *[
-            (changed("bins = 4", f"cyclic = true\n{more}"), 14, f"a cyclic column has {says}")
+            ("bins = 4", f"cyclic = true\n{more}", 14, f"a cyclic column has {says}")
             for more, says in (
                 ('monotone = "up"', "no monotone"),
                 ('shape = "smooth"\nknots = [50]', "no knots"),
@@ -129,49 +145,48 @@ def changed(old, new):
                 ("bins = 4", "shape = 'smooth', with 3 bins or more"),
             )
         ],
-        (changed('missing = "column"', "cyclic = true"), 20, "cyclic column has no private b"),
-        (changed('missing = "column"', "integer = true"), 20, "integer needs declared bounds"),
-        (changed("[0, 120]\nbins = 4", "[0, 120.5]\ninteger = true"), 14, "whole numbers"),
-        (changed("[0, 120]\nbins = 4", "[0, 1e17]\ninteger = true"), 14, "whole numbers"),
-        (changed("[0, 120]\nbins = 4", "[0, 1099511627776]\ninteger = true"), 14, "1e12"),
+        ('missing = "column"', "cyclic = true", 20, "cyclic column has no private b"),
+        ('missing = "column"', "integer = true", 20, "integer needs declared bounds"),
+        ("[0, 120]\nbins = 4", "[0, 120.5]\ninteger = true", 14, "whole numbers"),
+        ("[0, 120]\nbins = 4", "[0, 1e17]\ninteger = true", 14, "whole numbers"),
+        ("[0, 120]\nbins = 4", "[0, 1099511627776]\ninteger = true", 14, "1e12"),
         (
-            changed(
-                "[0, 120]\nbins = 4\nmissing = 30", "[0, 1]\ninteger = true\ncyclic = true"
-            ),
+            "[0, 120]\nbins = 4\nmissing = 30",
+            "[0, 1]\ninteger = true\ncyclic = true",
             15,
             "three whole numbers or more",
         ),
-        (changed("missing = 30", "missing = 30\ncyclic = 1"), 16, "cyclic must be true or f"),
-        (changed("missing = 30", "missing = 121"), 15, "within bounds"),
-        (changed("missing = 30", 'missing = "mean"'), 15, "'middle', 'column'"),
-        (changed('missing = "column"', "missing = true"), 20, "'middle', 'column'"),
-        (changed('"log1p"', '"sqrt"'), 25, "'income': transform"),
-        (changed("bounds = [0, 1e6]", "bounds = [-1, 5]"), 25, "begin at 0"),
-        (changed("bounds = [0, 1e6]", 'bounds = "private"'), 25, "begin at 0"),
-        (changed('kind = "boolean"', 'kind = "bool"'), 39, "'smokes' needs kind"),
-        (changed('kind = "boolean"', 'kind = "boolean"\nbounds = [0, 1]'), 40, "'bounds'"),
-        (changed('kind = "boolean"', 'kind = "boolean"\nmissing = "no"'), 40, "'middle'"),
-        (changed('values = ["low", "mid", "high"]', 'values = ["low"]'), 36, "needs values"),
-        (changed('values = ["low", "mid", "high"]', ""), 34, "needs values"),
+        ("missing = 30", "missing = 30\ncyclic = 1", 16, "cyclic must be true or f"),
+        ("missing = 30", "missing = 121", 15, "within bounds"),
+        ("missing = 30", 'missing = "mean"', 15, "'middle', 'column'"),
+        ('missing = "column"', "missing = true", 20, "'middle', 'column'"),
+        ('"log1p"', '"sqrt"', 25, "'income': transform"),
+        ("bounds = [0, 1e6]", "bounds = [-1, 5]", 25, "begin at 0"),
+        ("bounds = [0, 1e6]", 'bounds = "private"', 25, "begin at 0"),
+        ('kind = "boolean"', 'kind = "bool"', 39, "'smokes' needs kind"),
+        ('kind = "boolean"', 'kind = "boolean"\nbounds = [0, 1]', 40, "'bounds'"),
+        ('kind = "boolean"', 'kind = "boolean"\nmissing = "no"', 40, "'middle'"),
+        ('values = ["low", "mid", "high"]', 'values = ["low"]', 36, "needs values"),
+        ('values = ["low", "mid", "high"]', "", 34, "needs values"),
         *[
-            (changed('["low", "mid", "high"]', bad), 36, "different texts")
+            ('["low", "mid", "high"]', bad, 36, "different texts")
             for bad in ('["low", "low"]', '["low", []]', '"low"')
         ],
-        (changed('missing = "f"', 'missing = "x"'), 31, "one of its values"),
+        ('missing = "f"', 'missing = "x"', 31, "one of its values"),
         *[
-            (changed('{ female = "f" }', bad), 30, "rename must map")
+            ('{ female = "f" }', bad, 30, "rename must map")
             for bad in ('{ female = "x" }', '{ m = "f" }', "3", "{ female = [] }")
         ],
-        (changed("read_from_data = true", "read_from_data = 1"), 32, "true or false"),
-        (changed('column = "ill"', 'column = ""'), 6, "target needs column"),
-        (changed('column = "ill"', 'column = "age"'), 11, "is the target too"),
-        (changed('classes = ["no", "yes"]', 'classes = ["no"]'), 8, "two different classes"),
-        (changed('classes = ["no", "yes"]', ""), 6, "target 'ill' needs either classes"),
-        (changed('classes = ["no", "yes"]', "bounds = [0, 1]"), 9, "with classes"),
-        (changed("[target]", "[target]\nbounds = [0, 1]"), 6, "either classes"),
-        (changed('rows = "normalise"', 'rows = "long"'), 4, "'scale' or 'normalise'"),
+        ("read_from_data = true", "read_from_data = 1", 32, "true or false"),
+        ('column = "ill"', 'column = ""', 6, "target needs column"),
+        ('column = "ill"', 'column = "age"', 11, "is the target too"),
+        ('classes = ["no", "yes"]', 'classes = ["no"]', 8, "two different classes"),
+        ('classes = ["no", "yes"]', "", 6, "target 'ill' needs either classes"),
+        ('classes = ["no", "yes"]', "bounds = [0, 1]", 9, "with classes"),
+        ("[target]", "[target]\nbounds = [0, 1]", 6, "either classes"),
+        ('rows = "normalise"', 'rows = "long"', 4, "'scale' or 'normalise'"),
         *[
-            (changed('delimiter = ";"', bad), 2, "must be one sign of ASCII, not a quote")
+            ('delimiter = ";"', bad, 2, "must be one sign of ASCII, not a quote")
             for bad in (
                 'delimiter = "--"',
                 'delimiter = "\\n"',
@@ -180,22 +195,22 @@ def changed(old, new):
                 "comment = '\"'",
             )
         ],
-        (changed('delimiter = ";"', "header = 0"), 2, "header must be"),
-        (changed('delimiter = ";"', "header = false"), 1, "without header"),
-        (changed('delimiter = ";"', 'names = ["a"]'), 2, "without header"),
-        (changed('delimiter = ";"', 'separator = ";"'), 2, "'separator' is not known here"),
-        (changed('kind = "ignore"', 'kind = "ignore"\nvalues = ["a"]'), 43, "'name': 'values'"),
+        ('delimiter = ";"', "header = 0", 2, "header must be"),
+        ('delimiter = ";"', "header = false", 1, "without header"),
+        ('delimiter = ";"', 'names = ["a"]', 2, "without header"),
+        ('delimiter = ";"', 'separator = ";"', 2, "'separator' is not known here"),
+        ('kind = "ignore"', 'kind = "ignore"\nvalues = ["a"]', 43, "'name': 'values'"),
         *[
-            (changed('delimiter = ";"', f"person = {person}"), 2, "must be the name of one col")
+            ('delimiter = ";"', f"person = {person}", 2, "must be the name of one col")
             for person in ('""', '"  "', "7", "true", '["patient", "visit"]', '["patient"]')
         ],
-        (changed('delimiter = ";"', 'person = "ill"'), 2, "'ill' is the target: it cannot"),
-        (changed('delimiter = ";"', 'person = "age"'), 2, "'age' identifies persons, so"),
+        ('delimiter = ";"', 'person = "ill"', 2, "'ill' is the target: it cannot"),
+        ('delimiter = ";"', 'person = "age"', 2, "'age' identifies persons, so"),
     ],
 )
-def test_messages_name_the_line(text, line, says):
+def test_messages_name_the_line(old, new, line, says):
     with pytest.raises(SchemaError) as caught:
-        Schema.parse(text, "people.toml")
+        Schema.parse(changed(old, new), "people.toml")
     assert str(caught.value).startswith(f"people.toml line {line}: ")
     assert says in str(caught.value)
 

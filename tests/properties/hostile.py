@@ -15,8 +15,8 @@ from scipy import sparse
 from dpscd.errors import DataError
 from dpscd.records.refusals import REFUSALS
 
-EXAMPLES = int(os.environ.get("DPSCD_DOOR_EXAMPLES", "200"))
-DOOR = settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+EXAMPLES = int(os.environ.get("DPSCD_ENTRANCE_EXAMPLES", "200"))
+ENTRANCE = settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 
 
 def one_of_these(cells):

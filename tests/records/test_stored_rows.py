@@ -259,8 +259,8 @@ def test_persons_neither(together):
 
 def test_a_partition_is_read_whole():
     X, y = embeddings()
-    door = RowReader(ClassLabels((0, 1)), X.shape[1], False)
-    read = door.records([X.astype(np.float16), y, None, None, None])
+    reader = RowReader(ClassLabels((0, 1)), X.shape[1], False)
+    read = reader.records([X.astype(np.float16), y, None, None, None])
     assert isinstance(read.X, np.ndarray)
     np.testing.assert_array_equal(read.X, X)
 

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 from sklearn.model_selection import train_test_split
 
-from dpscd.data.adult import CATEGORIES
+from dpscd.data import CATEGORIES
 from dpscd.errors import DataError, ParameterError
 from dpscd.records.encoding import encode
 from dpscd_experiments.sources import VARIABLE, find_file

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.data.adult import CATEGORIES
+from dpscd.data import CATEGORIES
 from dpscd_experiments.interval_designs import Family
 from dpscd_experiments.tables import BOUNDS, CARRIERS, adult_table, flights_table
 

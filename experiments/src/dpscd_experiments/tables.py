@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
-from dpscd.data.adult import FILES, Adult, packaged, parse_adult
+from dpscd.data import FILES, Adult, packaged, parse_adult
 from dpscd.errors import ParameterError
 from dpscd.preprocessing.schema import Schema
 from dpscd.records.encoding import Parsed, parse

@@ -128,7 +128,7 @@ def demo(*, seed: int | None) -> None:
     Example: dpscd demo
     """
     from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge
-    from dpscd.data.adult import adult_declared
+    from dpscd.data import adult_declared
     from dpscd.progress import is_terminal, step_bar
 
     income, hours = adult_declared("income"), adult_declared("hours-per-week")
@@ -174,7 +174,7 @@ def example(
     Example: dpscd example adult
     """
     from dpscd.atomic import atomic_write
-    from dpscd.data.adult import FILES, packaged
+    from dpscd.data import FILES, packaged
 
     out.mkdir(parents=True, exist_ok=True)
     written = []

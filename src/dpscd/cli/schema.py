@@ -145,7 +145,7 @@ def check(
     from dpscd.records.files import open_table
 
     found = Schema.read(file)
-    if data is not None and found.has_patterns:
+    if data is not None and found.patterns:
         found = found.resolved(open_table(data, found.layout).names())
     if epsilon is not None or n is not None:
         found = shaped_if_known(found, epsilon, n)

@@ -258,7 +258,7 @@ def searched_records(X: Any, y: Any, groups: Any, candidates: list[Any]) -> "Sea
     """Return the records of a search, unread, for unfitted candidates of one kind."""
     table = isinstance(candidates[0], TableModel)
     for one in candidates if table else ():
-        if (schema := schema_of(one.schema)).has_patterns:
+        if (schema := schema_of(one.schema)).patterns:
             one.set_params(schema=schema.resolved(names_of(X, schema.layout)))
     if is_dask(X, y, groups):
         if groups is not None or (table and schema_of(candidates[0].schema).person is not None):

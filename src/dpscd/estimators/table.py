@@ -153,7 +153,7 @@ class TableModel(TableAnswers):
         `count` is the public number of records to plan for, if that is not the table's.
         """
         schema = schema_of(self.schema)
-        if schema.has_patterns:
+        if schema.patterns:
             schema = schema.resolved(names_of(table, schema.layout))
         model: Any = self._unfitted(schema)
         if getattr(model, "inference", False):

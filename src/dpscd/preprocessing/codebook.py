@@ -10,7 +10,7 @@ from typing import Any
 from dpscd.errors import SchemaError
 from dpscd.preprocessing.declarations import Layout
 from dpscd.preprocessing.schema_checks import schema_parts
-from dpscd.preprocessing.template import comment, document, plain_toml
+from dpscd.preprocessing.template import document, plain_toml
 from dpscd.preprocessing.toml_text import Lines
 from dpscd.records.encoding import other_delimiter
 
@@ -20,10 +20,6 @@ _NEEDED, _LISTS = ("name", "kind"), ("values", "missing_values")
 _FLAGS = ("integer", "cyclic", "complete")
 _KNOWN = (*_NEEDED, "low", "high", *_LISTS, *_FLAGS, "label")
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-
-_HEAD = """\
-# Made of a codebook. What it says must be known without looking at the records.
-# A part may be left out: then its columns are not read."""
 
 
 def schema_of_codebook(
@@ -58,10 +54,7 @@ def schema_of_codebook(
     if person is not None:
         facts.setdefault(person, ([], []))
     left = [name for name in names or () if name not in facts]
-    head = "\n".join(
-        [_HEAD, *(comment(f"Not in the codebook, so not read: {x}") for x in left)]
-    )
-    return document(head, layout, facts, target, person, labels, left)
+    return document("codebook", layout, facts, target, person, labels, left)
 
 
 def _entries(path: Path, lines: Lines) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:

@@ -1,8 +1,4 @@
-"""The features of columns and pairs: how many, what they are called, and those of a cell.
-
-The shape of a number is hats or steps between knots, which bounds alone determine. A pair has
-products of what each of its columns has.
-"""
+"""The features of columns and pairs: how many, what they are called, and those of a cell."""
 
 import math
 import sys
@@ -18,13 +14,10 @@ from dpscd.errors import SchemaError
 from dpscd.preprocessing.declarations import PRIVATE, QUARTERS, Column, Cross
 from dpscd.records.cells import MISSING, OTHER
 
-#: Intervals of a shape of which nothing else is declared.
-INTERVALS = 16
+INTERVALS = 16  # of a shape of which nothing else is declared
 #: Intervals that a shape, and a side of a pair, get from epsilon and n at most.
 MOST_INTERVALS, MOST_IN_PAIRS = 32, 16
-#: Of a side of a pair of which nothing is declared, where epsilon and n are not known: the
-#: features of two such sides are about as many as those of one column then has.
-_SIDE_INTERVALS = 4
+_SIDE_INTERVALS = 4  # of a side of a pair where neither bins nor epsilon and n are known
 _MOST_DIGITS = 17  # of a number: all that it has
 _FEWEST_ROUND = 3  # hats around a circle: two would be one hill and one valley, at fixed places
 
@@ -74,8 +67,7 @@ def column_slots(column: Column, cells: npt.NDArray[Any], bounds: Bounds) -> lis
     first = np.zeros(len(cells), dtype=np.intp)
     found: Slots = [(first, scaled * there)]
     if column.bent:
-        shape = hats(column, scaled, there, bounds)
-        found += [(place + 1, values) for place, values in shape]
+        found += [(k + 1, values) for k, values in hats(column, scaled, there, bounds)]
     elif column.cyclic or (column.bins and column.integer):
         found = [*hats(column, scaled, there, bounds)]
     elif column.bins:
@@ -105,18 +97,19 @@ def hats(
 def _category_slot(column: Column, codes: npt.NDArray[np.int32]) -> Slot:
     """Return the level of each cell; of size 0 where it has none."""
     others = len(column.values)
-    there = np.ones(len(codes), dtype=np.float32)
+    absent = codes == MISSING
     if column.complete:
-        codes = np.where(codes == OTHER, MISSING, codes)
+        absent |= codes == OTHER
+    there = np.ones(len(codes), dtype=np.float32)
     if column.missing == "column":
         stand_in = width_of(column) - 1
     elif column.missing != column.usual_missing:
         stand_in = column.values.index(str(column.missing))
     elif column.complete:
-        stand_in, there = 0, (codes != MISSING).astype(np.float32)
+        stand_in, there = 0, (~absent).astype(np.float32)
     else:
         stand_in = others
-    places = np.where(codes == MISSING, stand_in, np.where(codes == OTHER, others, codes))
+    places = np.where(absent, stand_in, np.where(codes == OTHER, others, codes))
     return places.astype(np.int32), there
 
 
@@ -171,12 +164,10 @@ def column_names(column: Column | Cross, bounds: Bounds) -> list[str]:
     if column.kind == "category":
         others = () if column.complete else ("(other)",)
         names = [f"{name}={value}" for value in (*column.values, *others)]
-    elif column.bent:
-        names = [name, *(f"{name} {part}" for part in _shape_names(column, bounds))]
-    elif column.bins or column.cyclic:
-        names = [f"{name} {part}" for part in _shape_names(column, bounds)]
     else:
-        names = [name]
+        names = [] if column.cyclic or (column.bins and not column.bent) else [name]
+        if column.bent or not names:
+            names += [f"{name} {part}" for part in _shape_names(column, bounds)]
     return [*names, f"{name}=(missing)"] if column.missing == "column" else names
 
 
@@ -254,8 +245,7 @@ def _most_whole(column: Column) -> int:
 def scaled_knots(column: Column, low: float, high: float) -> Floats:
     """Return the knots of a column, its bounds the first and the last, from -1 to 1.
 
-    Guarantee: they follow from what is declared, and from bounds that are declared or
-    released; never from a record.
+    Guarantee: they follow from what is declared, and from declared or released bounds.
     """
     if not (column.knots or column.integer):
         return np.linspace(-1.0, 1.0, intervals_of(column) + 1)
@@ -284,9 +274,9 @@ def written(
 def _between(scaled: Floats, knots: Floats) -> tuple[npt.NDArray[np.intp], Floats]:
     """Return the interval each value lies in, and how far along it, from 0 to 1.
 
-    Requires: knots that grow, as a schema's do.
-    Guarantee: both are functions of the value itself, to the last bit, whatever stands beside
-    it: no interpolation of numpy's, which may compute slopes beforehand for many values.
+    Requires: knots that grow.
+    Guarantee: both are functions of the value itself, to the last bit: no interpolation of
+    numpy's, which may compute slopes beforehand for many values.
     """
     place = np.searchsorted(knots, scaled, side="right") - 1
     place = np.clip(place, 0, len(knots) - 2)
@@ -335,10 +325,10 @@ def side_width(side: Column) -> int:
 def pair_slots(
     pair: Cross, first: npt.NDArray[Any], second: npt.NDArray[Any], bounds: Bounds
 ) -> list[Slot]:
-    """Return the features of a pair that each record has, with their values, from parsed cells.
+    """Return the features of a pair that each record has, with their values.
 
     Guarantee: what a record has is a function of its own two cells. It is not negative, and
-    adds up to at most 1, as it does on either side; so does the sum of its squares.
+    adds up to at most 1, and so do its squares.
     """
     left, right = sides_of(pair)
     width = side_width(right)

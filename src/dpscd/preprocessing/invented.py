@@ -6,12 +6,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.preprocessing.column_features import (
-    Bounds,
-    declared_bounds,
-    knots_of,
-    width_of,
-)
+from dpscd.preprocessing.column_features import Bounds, declared_bounds, knots_of, width_of
 from dpscd.preprocessing.declarations import Column
 from dpscd.preprocessing.schema import Schema
 from dpscd.records.cells import MISSING, OTHER
@@ -41,12 +36,7 @@ class _Draw(NamedTuple):
 
 
 def invented_rows(
-    schema: Schema,
-    bounds: Bounds,
-    means: Floats,
-    squares: Floats,
-    error: float,
-    count: int,
+    schema: Schema, bounds: Bounds, means: Floats, squares: Floats, error: float, count: int
 ) -> Floats:
     """Return rows of `count` records whose features have these means and mean squares.
 

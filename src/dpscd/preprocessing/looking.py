@@ -4,28 +4,26 @@ Nothing here is used by a fit, kept in a model or written to a file.
 """
 
 import json
-import os
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from dpscd.errors import DataError, DataTypeError, LedgerError, ParameterError
-from dpscd.preprocessing.declarations import Column
+from dpscd.preprocessing.column_features import declared_bounds, scaled_cells
+from dpscd.preprocessing.declarations import Column, Layout, Target
 from dpscd.preprocessing.schema import Schema, schema_of
-from dpscd.preprocessing.tallies import (
-    SPELLED,
-    ListTally,
-    NumberTally,
-    PersonTally,
-    Tally,
-    tally_of,
-)
+from dpscd.preprocessing.spellings import DOTTED, SPELLED, THREE, spelling_of
 from dpscd.privacy.ledger import Ledger
 from dpscd.records import refusals
-from dpscd.records.encoding import check_columns, used_columns
-from dpscd.records.files import CHUNK, names_of, open_table
+from dpscd.records.cells import MISSING, OTHER, Listed, codes, text_of
+from dpscd.records.encoding import check_columns, parse_column, used_columns
+from dpscd.records.files import CHUNK, names_of, open_table, paths_of
 from dpscd.records.rows import as_frame, is_dask
 
 NOT_PRIVATE = "NOT PRIVATE, DO NOT SHARE: this was read off the records, without noise."
@@ -41,6 +39,12 @@ _HALF = 0.5
 _MANY = 0.05
 _SOME = 0.005
 _SPELLINGS = 5  # of one column that are named
+_ANOTHER = "texts: another kind?"
+# What people write for "no answer" where there is no better sign.
+_NINES = (99.0, 999.0, 9999.0, 99999.0)
+_SENTINELS = (-1.0, -9.0, *_NINES, *(-value for value in _NINES))
+_THOUSANDS = 1000.0  # from here on a full stop may part thousands
+_NEAR = 0.98  # of the way from the middle of the range to a bound: a hundredth of it is left
 
 
 class ColumnLook(NamedTuple):
@@ -63,7 +67,7 @@ class Look:
     records : int
         Number of records.
     columns : tuple of ColumnLook
-        The target first, then the features, then who persons are.
+        Target, features, persons.
     hints : tuple of str
         Likely mistakes; they may hold values of the table.
 
@@ -110,7 +114,6 @@ class Look:
         return "\n".join([NOT_PRIVATE, head, shown, *hints, ROWS, REPAIRS, NOT_PRIVATE])
 
     def __reduce__(self) -> NoReturn:
-        # Files, caches and other processes are no eyes of the owner.
         raise ParameterError("what a look found is not private: it is not pickled.")
 
 
@@ -131,11 +134,9 @@ def look(
     Returns
     -------
     Look
-        It prints as a table between two warnings.
 
-    Guarantee: none. The result is computed from the records without noise, and no fit uses it.
-    Whoever changes bounds, values or missing_values because of it must mark the column with
-    ``read_from_data = true``; a separator or a spelling needs no mark.
+    Guarantee: none. No fit uses the result. Bounds, values or missing_values that are changed
+    because of it need the mark ``read_from_data = true``.
 
     Examples
     --------
@@ -155,28 +156,27 @@ def look(
         )
     _check_ledger(ledger, dataset)
     known = schema_of(schema)
-    if known.has_patterns:
+    if known.patterns:
         known = known.resolved(names_of(table, known.layout))
-    tallies = [tally_of(known.target), *map(tally_of, known.features)]
+    asked = [_asked(known.target), *map(_asked, known.features)]
     if (exposure := known.target.exposure) is not None:
-        tallies.append(tally_of(Column(exposure, "number", known.target.exposure_bounds)))
+        asked.append(_asked(Column(exposure, "number", known.target.exposure_bounds)))
     if known.person is not None:
-        tallies.append(PersonTally(known.person, "person", f"column {known.person!r}"))
+        asked.append(_Asked(known.person, "person", f"column {known.person!r}", None))
+    counts: list[Counter[Any]] = [Counter() for _ in asked]
     for frame in _frames(table, known):
-        for tally in tallies:
-            tally.add(frame[tally.name], known.layout)
-    records = tallies[0].records
+        for own, seen in zip(asked, counts, strict=True):
+            seen["records"] += len(frame)
+            seen.update(_counted(own.column, frame[own.name], known.layout))
+    records = counts[0]["records"]
     if not records:
         raise DataError(refusals.NO_RECORDS)
-    columns = tuple(
-        ColumnLook(
-            tally.name,
-            tally.kind,
-            *(x / records for x in (tally.inside, tally.outside, tally.unread, tally.missing)),
-        )
-        for tally in tallies
-    )
-    return Look(records, columns, tuple(hint for tally in tallies for hint in _hints(tally)))
+    columns, hints = [], []
+    for own, seen in zip(asked, counts, strict=True):
+        shares = (seen[what] / records for what in ColumnLook._fields[2:])
+        columns.append(ColumnLook(own.name, own.kind, *shares))
+        hints += [f"{own.title}: {hint}" for hint in _hints(own, seen)]
+    return Look(records, tuple(columns), tuple(hints))
 
 
 def _check_ledger(ledger: str | None, dataset: str | None) -> None:
@@ -196,8 +196,7 @@ def _check_ledger(ledger: str | None, dataset: str | None) -> None:
 
 def _frames(table: Any, schema: Schema) -> Iterator[pd.DataFrame]:
     """Return the records in pieces."""
-    paths = table if isinstance(table, list) else [table]
-    if not (paths and all(isinstance(path, str | os.PathLike) for path in paths)):
+    if not (paths := paths_of(table)):
         frame = as_frame(table)
         if not isinstance(frame, pd.DataFrame):
             raise DataTypeError("look needs the path of a file, or a table such as pandas has.")
@@ -220,85 +219,167 @@ def percent(share: float) -> str:
     return f"{100.0 * share:.4g} %"
 
 
-def _hints(tally: Tally) -> list[str]:
-    """Return the likely mistakes of one column, each a sentence."""
-    found: list[str] = []
-    if isinstance(tally, ListTally):
-        found += _of_lists(tally)
-    elif isinstance(tally, NumberTally):
-        found += _of_numbers(tally)
-    missing = tally.missing - tally.declared
-    if missing >= _HALF * tally.records:
-        found.append(f"{percent(missing / tally.records)} of its cells are missing.")
-    return [f"{tally.title}: {hint}" for hint in found]
+class _Asked(NamedTuple):
+    """A column that is looked at."""
+
+    name: str
+    kind: str
+    title: str  # by which hints call it
+    column: Column | Target | None  # None if it identifies persons
 
 
-def _of_lists(tally: ListTally) -> Iterator[str]:
-    if tally.spellings:
-        share = sum(tally.spellings.values()) / tally.records
-        pairs = [pair for pair, _ in tally.spellings.most_common(_SPELLINGS)]
-        rename = ", ".join(f"{json.dumps(a)} = {json.dumps(b)}" for a, b in pairs)
+def _asked(column: Column | Target) -> _Asked:
+    if isinstance(column, Column):
+        return _Asked(column.name, column.kind, f"column {column.name!r}", column)
+    title = f"target {column.name!r}"
+    if column.classes:
+        return _Asked(column.name, "target", title, column)
+    absent = column.missing_values
+    own = Column(column.name, "number", column.bounds, column.transform, missing_values=absent)
+    return _Asked(column.name, "target", title, own)
+
+
+def _counted(column: Column | Target | None, cells: pd.Series, layout: Layout) -> Counter[Any]:
+    """Return how many cells are what: fields of :class:`ColumnLook`, and what hints ask for."""
+    if column is None:
+        absent = int(_absent(cells, layout.missing).sum())
+        return Counter(missing=absent, inside=len(cells) - absent)
+    is_number = isinstance(column, Column) and column.kind == "number"
+    seen = (_numbers if is_number else _texts)(column, cells, layout)
+    if own := column.missing_values:  # empty cells are not what these declare
+        seen["declared"] = int((_absent(cells, own) & ~_absent(cells, ())).sum())
+    return seen
+
+
+def _numbers(column: Any, cells: pd.Series, layout: Layout) -> Counter[Any]:
+    values = parse_column(column, cells, layout)
+    none = np.isnan(values)
+    known = values[~none]
+    absent = none & _absent(cells, (*layout.missing, *column.missing_values))
+    texts = [str(text_of(cell)) for cell in cells[none & ~absent]]
+    seen: Counter[Any] = Counter(("spelled", spelling_of(text)) for text in texts)
+    seen.update(missing=int(absent.sum()), unread=len(texts), inside=len(known))
+    if column.private_bounds:
+        return seen
+    low, high = declared_bounds(column, {})
+    largest = max(abs(low), abs(high))
+    if largest >= _THOUSANDS:
+        dotted = (x.strip() for x in cells[~none] if isinstance(x, str))
+        kinds = (
+            "three" if THREE.fullmatch(x) else "dotted" for x in dotted if DOTTED.fullmatch(x)
+        )
+        seen.update(kinds)
+    beyond = known[(known < low) | (known > high)]
+    scaled, _ = scaled_cells(column, known[(known > low) & (known < high)], {})
+    seen.update(outside=len(beyond), inside=-len(beyond))
+    seen.update(low=int((known <= low).sum()), high=int((known >= high).sum()))
+    seen.update(near_low=int((scaled < -_NEAR).sum()), near_high=int((scaled > _NEAR).sum()))
+    seen.update(("sentinel", value) for value in beyond[np.isin(beyond, _SENTINELS)].tolist())
+    # The power of ten below their ratio to the larger bound; -1 if they are not larger.
+    with np.errstate(all="ignore"):
+        powers = np.clip(np.floor(np.log10(np.abs(beyond) / largest)), -1, 9)
+    seen.update(("decade", int(power)) for power in powers)
+    return seen
+
+
+def _texts(column: Any, cells: pd.Series, layout: Layout) -> Counter[Any]:
+    """Count the cells of a column whose values are listed, or of one of truth values."""
+    found = parse_column(column, cells, layout)
+    seen: Counter[Any] = Counter(
+        missing=int((found == MISSING).sum()), inside=int((found >= 0).sum())
+    )
+    loose: dict[str, list[str]] = {}
+    for text in column.classes if isinstance(column, Target) else column.values:
+        loose.setdefault(_loose(text), []).append(text)
+    for text, count in Counter(str(text_of(cell)) for cell in cells[found == OTHER]).items():
+        seen["outside"] += count
+        meant = loose.get(_loose(text), [])
+        if _loose(text) and len(meant) == 1:
+            seen["rename", text, meant[0]] += count
+    return seen
+
+
+def _absent(cells: pd.Series, missing: Sequence[str]) -> npt.NDArray[Any]:
+    """Return which cells are empty, or spelt as the schema says of missing ones."""
+    found: npt.NDArray[Any] = codes(cells, Listed({}, missing)) == MISSING
+    return found
+
+
+def _loose(text: str) -> str:
+    """Return a text without case, blanks, underscores, quotes and full stops at its ends."""
+    return re.sub(r"[\s_'\"]", "", text.casefold()).strip(".")
+
+
+def _hints(own: _Asked, seen: Counter[Any]) -> Iterator[str]:
+    """Yield the likely mistakes of one column, each a sentence."""
+    records, known = seen["records"], seen["inside"] + seen["outside"]
+    if isinstance(own.column, Column) and own.column.kind == "number":
+        if seen["unread"] >= _SOME * records:
+            share = percent(seen["unread"] / records)
+            yield f"{share} of its cells are no numbers, most {_why_unread(seen)}"
+        if seen["three"] >= _MANY * records and not seen["dotted"]:
+            yield (
+                f"{percent(seen['three'] / records)} of its cells have a full stop before "
+                "three digits, and none before fewer or more. They are read as decimals: if it "
+                "parts thousands, take it out."
+            )
+        if known:
+            yield from _of_known(seen, records, known)
+    elif own.column is not None:
+        yield from _of_lists(own.kind, seen, records)
+    missing = seen["missing"] - seen["declared"]
+    if missing >= _HALF * records:
+        yield f"{percent(missing / records)} of its cells are missing."
+
+
+def _of_lists(kind: str, seen: Counter[Any], records: int) -> Iterator[str]:
+    pairs = [key for key, _ in seen.most_common() if key[0] == "rename"]
+    almost = sum(seen[pair] for pair in pairs)
+    if pairs:
+        rename = ", ".join(
+            f"{json.dumps(a)} = {json.dumps(b)}" for _, a, b in pairs[:_SPELLINGS]
+        )
         yield (
-            f"{percent(share)} of its cells are listed but for case, blanks or full stops; "
-            f"rename = {{ {rename} }} takes them in."
+            f"{percent(almost / records)} of its cells are listed but for case, blanks or full "
+            f"stops; rename = {{ {rename} }} takes them in."
         )
-    left = tally.outside - sum(tally.spellings.values())
-    if left >= _HALF * tally.records:
-        what = (
-            "none of the classes, and would count for nothing"
-            if tally.kind == "target"
-            else ("no truth values" if tally.kind == "boolean" else "not listed")
-        )
-        yield f"{percent(left / tally.records)} of its cells are {what}: written otherwise?"
+    left = seen["outside"] - almost
+    if left >= _HALF * records:
+        of_target = "none of the classes, and would count for nothing"
+        what = {"target": of_target, "boolean": "no truth values"}.get(kind, "not listed")
+        yield f"{percent(left / records)} of its cells are {what}: written otherwise?"
 
 
-def _of_numbers(tally: NumberTally) -> Iterator[str]:
-    if tally.unread >= _SOME * tally.records:
-        why = _why_unread(tally)
-        share = percent(tally.unread / tally.records)
-        yield f"{share} of its cells are no numbers, most {why}"
-    if tally.three >= _MANY * tally.records and not tally.dotted:
-        yield (
-            f"{percent(tally.three / tally.records)} of its cells have a full stop before "
-            "three digits, and none before fewer or more. They are read as decimals: if it "
-            "parts thousands, take it out."
-        )
-    if tally.known:
-        yield from _of_known(tally)
-
-
-def _why_unread(tally: NumberTally) -> str:
+def _why_unread(seen: Counter[Any]) -> str:
     """Return how most cells are written that are no numbers."""
-    spelled = tally.spelled.copy()
+    spelled = {name: seen["spelled", name] for name in SPELLED}
     if spelled["comma"]:  # then those before three digits are decimal ones too
-        spelled["comma"] += spelled.pop("commas", 0)
-    name, count = max(spelled.items(), key=lambda item: item[1], default=("", 0))
-    return f"{SPELLED[name]}." if count >= _HALF * tally.unread else "texts: another kind?"
+        spelled["comma"] += spelled.pop("commas")
+    name = max(spelled, key=lambda own: spelled[own])
+    return f"{SPELLED[name]}." if spelled[name] >= _HALF * seen["unread"] else _ANOTHER
 
 
-def _of_known(tally: NumberTally) -> Iterator[str]:
-    outside = tally.outside - sum(tally.sentinels.values())
-    if outside >= _MANY * tally.known:
-        power = tally.decades.most_common(1)[0][0]
+def _of_known(seen: Counter[Any], records: int, known: int) -> Iterator[str]:
+    sentinels = {value: seen["sentinel", value] for value in _SENTINELS}
+    if seen["outside"] - sum(sentinels.values()) >= _MANY * known:
+        power = max(range(-1, 10), key=lambda own: seen["decade", own])
         yield (
-            f"{percent(tally.outside / tally.known)} of its numbers are beyond the bounds, "
+            f"{percent(seen['outside'] / known)} of its numbers are beyond the bounds, "
             f"most of them {_times(power)}: another unit, or not scaled?"
         )
         return
-    for value, count in tally.sentinels.items():
-        if count >= _SOME * tally.records:
+    for value, count in sentinels.items():
+        if count >= _SOME * records:
             yield (
-                f"{percent(count / tally.records)} of its cells are {value:g}, beyond the "
+                f"{percent(count / records)} of its cells are {value:g}, beyond the "
                 f"bounds; if that means no answer, missing_values = [{value:g}] says so."
             )
-    for side, at, near in (
-        ("lowest", tally.low, tally.near_low),
-        ("highest", tally.high, tally.near_high),
-    ):
-        away = tally.known - at
-        if at >= _NEARLY_ALL * tally.known:
+    for side, end in (("lowest", "low"), ("highest", "high")):
+        at, near = seen[end], seen[f"near_{end}"]
+        away = known - at
+        if at >= _NEARLY_ALL * known:
             yield (
-                f"{percent(at / tally.known)} of its numbers are at the {side} bound: another "
+                f"{percent(at / known)} of its numbers are at the {side} bound: another "
                 "unit, unless the column is like that."
             )
         if away and near >= _NEARLY_ALL * away:

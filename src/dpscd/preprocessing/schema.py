@@ -1,9 +1,4 @@
-"""The schema: what is known about the columns of a table without looking at its records.
-
-A schema is a TOML file. Everything in it is public: it is written before the records are
-used, kept in the model file and shown in the report. Messages about a schema name the
-column and the line of the file; no message holds a value of the data.
-"""
+"""The schema: what is known about the columns of a table without looking at its records."""
 
 import math
 import os
@@ -24,13 +19,7 @@ from dpscd.preprocessing.column_features import (
     side_width,
     sides_of,
 )
-from dpscd.preprocessing.declarations import (
-    Column,
-    Cross,
-    Layout,
-    Pair,
-    Target,
-)
+from dpscd.preprocessing.declarations import Column, Cross, Layout, Pair, Target
 from dpscd.preprocessing.schema_checks import schema_parts
 from dpscd.preprocessing.toml_text import Lines, read_toml
 
@@ -41,25 +30,23 @@ _FEW = 6  # values of a list that are shown
 
 @dataclass(frozen=True)
 class Schema:
-    """Columns, target and layout of a table.
+    """Columns, target and layout of a table: public, and written before its records are used.
 
     Attributes
     ----------
     columns : tuple of Column
-        Features, in the order of the schema. One that is a pattern stands for columns of a
-        table, whose names ``resolved`` asks for.
+        Features. One that is a pattern stands for columns of a table, until it is `resolved`.
     target : Target
         What to predict.
     layout : Layout
         How the file is written.
     rows : {'scale', 'normalise'}
-        Whether a row of features is divided by the square root of the number of columns,
-        which bounds its length by 1, or by its own length. A pair counts as a column.
+        Whether a row of features is divided by the square root of the number of columns and
+        pairs, which bounds its length by 1, or by its own length.
     pairs : tuple of Pair
         Pairs of columns that have features of their own.
     person : str or None
-        The column that identifies persons, all of whose records are protected together; None if
-        every record is protected by itself.
+        The column that identifies persons, all of whose records are protected together.
 
     Examples
     --------
@@ -102,17 +89,17 @@ class Schema:
     @property
     def features(self) -> tuple[Column, ...]:
         """The columns that are not ignored."""
-        if self.has_patterns:
+        if self.patterns:
             raise SchemaError(
-                f"columns = {next(filter(_is_pattern, self.columns)).name!r} is a pattern, "
+                f"columns = {self.patterns[0].name!r} is a pattern, "
                 "which stands for columns of a table: give a file of it, or list the columns."
             )
         return tuple(column for column in self.columns if column.kind != "ignore")
 
     @property
-    def has_patterns(self) -> bool:
-        """Whether a pattern stands for columns, so that only a table says what there are."""
-        return any(map(_is_pattern, self.columns))
+    def patterns(self) -> tuple[Column, ...]:
+        """Patterns that stand for columns, so that only a table says what there are."""
+        return tuple(column for column in self.columns if column.pattern)
 
     @property
     def parts(self) -> tuple[Column | Cross, ...]:
@@ -146,15 +133,7 @@ class Schema:
 
     @classmethod
     def parse(cls, text: str, name: str = "schema") -> "Schema":
-        """Return the schema in a TOML text, or raise SchemaError.
-
-        Parameters
-        ----------
-        text : str
-            The TOML.
-        name : str
-            What messages call it.
-        """
+        """Return the schema in a TOML text, or raise SchemaError, which names it so."""
         try:
             values = read_toml(text)
         except tomllib.TOMLDecodeError as error:
@@ -180,13 +159,9 @@ class Schema:
         return Schema.from_dict(values)
 
     def resolved(self, names: Sequence[str]) -> "Schema":
-        """Return the schema of a table with these columns, which patterns stand for.
-
-        Guarantee: names of columns are public, and no cell is looked at. The result has no
-        pattern, and is what a model keeps.
-        """
+        """Return the schema, without patterns, of a table with columns of these names."""
         values = self.to_dict()
-        for column in filter(_is_pattern, self.columns):
+        for column in self.patterns:
             found = [name for name in names if fnmatchcase(name, column.name)]
             for name in (self.target.name, self.person):
                 if name in found:
@@ -236,10 +211,6 @@ def schema_of(schema: Any) -> Schema:
     return Schema.from_dict(schema)
 
 
-def _is_pattern(column: Column) -> bool:
-    return column.pattern
-
-
 def _changed(value: Any, default: Any) -> dict[str, Any]:
     """Return the fields in which a value differs from the default, as plain values."""
     found = {name: own for name, own in vars(value).items() if own != vars(default)[name]}
@@ -252,11 +223,9 @@ def _changed(value: Any, default: Any) -> dict[str, Any]:
 def intervals_for(epsilon: float, n: int, columns: int) -> int:
     """Return how many intervals a smooth shape gets; 0 if a line is all that can be learnt.
 
-    `n` is the public number of records, `columns` counts pairs too. With m intervals per
-    column, columns being k, the square of what noise adds to a prediction grows as (k m /
-    (epsilon n))^2, and that of what a piecewise linear curve leaves of a smooth one falls as k
-    / m^4, so the best m grows as (epsilon n / sqrt(k))^(1/3), and is taken as that. Above it,
-    lines pay for noise.
+    With m intervals for each of k columns and pairs, the square of what noise adds to a
+    prediction grows as (k m / (epsilon n))^2, and that of what a piecewise linear curve leaves
+    of a smooth one falls as k / m^4: the best m grows as (epsilon n / sqrt(k))^(1/3).
     """
     if math.isinf(epsilon * n):
         return MOST_INTERVALS
@@ -265,18 +234,12 @@ def intervals_for(epsilon: float, n: int, columns: int) -> int:
 
 
 def pair_intervals(epsilon: float, n: int, parts: int, pair: Cross) -> int | None:
-    """Return how many intervals the numbers and ordinals of a pair get.
+    """Return how many intervals the numbers and ordinals of a pair get; None if no side grows.
 
-    At least 1, two lines crossed: a declared pair is never left out. None if nothing in the
-    pair depends on it. `parts` counts columns and pairs; the shapes of the pair's numbers are
-    decided.
-
-    The argument is that of :func:`intervals_for` with two sides. Products of hats leave as much
-    of a smooth surface as hats do of a curve, m^-4 squared for m intervals, and each of k parts
-    has m^2 features, or w m if the other side has w whatever m is. Noise adds (k m^2 / (epsilon
-    n))^2 or (k w m / (epsilon n))^2 to a squared prediction; the sum with k / m^4 is least
-    where m grows as (epsilon n / sqrt(k))^(1/4) or (epsilon n / (w sqrt(k)))^(1/3). Taken is
-    half of that, which generated tables with waves and corners chose.
+    As :func:`intervals_for` with two sides: products of hats leave as much of a surface as hats
+    do of a curve, and each of k parts has m^2 features, or w m if the other side has w whatever
+    m is. Error is least where m grows as (epsilon n / sqrt(k))^(1/4) or (epsilon n / (w
+    sqrt(k)))^(1/3). Taken is half of that, which generated tables with waves and corners chose.
     """
     growing = [grows(column) for column in (pair.first, pair.second)]
     if not any(growing):
@@ -304,9 +267,7 @@ def shaped(schema: Schema, epsilon: float, n: int) -> Schema:
     schema = replace(schema, columns=columns)
     crossed = [part for part in schema.parts if isinstance(part, Cross)]
     pairs = tuple(
-        replace(pair, bins=pair_intervals(epsilon, n, parts, cross))
-        if pair.bins is None
-        else pair
+        Pair(pair.columns, pair.bins or pair_intervals(epsilon, n, parts, cross))
         for pair, cross in zip(schema.pairs, crossed, strict=True)
     )
     return replace(schema, pairs=pairs)

@@ -60,11 +60,7 @@ class Part:
 
 
 def schema_parts(values: Any, lines: Lines) -> Parts:
-    """Return the parts of a schema, in the order of its fields, or raise SchemaError.
-
-    All mistakes are told at once. Those that concern several parts are looked for where each
-    part by itself is right.
-    """
+    """Return the parts of a schema, in the order of its fields; or all its mistakes at once."""
     whole = Part(lines, values)
     if not isinstance(values, dict):
         whole.wrong("a schema is a table with [target] and [columns].")
@@ -214,20 +210,18 @@ def _check_together(
         whole.wrong(f"column {target.name!r} is the target too.", "columns", target.name)
     if all(column.kind == "ignore" for column in columns):
         whole.wrong("every column is ignored; nothing to learn from.", "columns")
-    for column in columns:
+    for column in (own for own in columns if own.monotone is not None):
         # Refused where its effect alone is not what a prediction follows.
-        reason = None
-        if column.monotone is None:
-            continue
         if column.name in paired:
             reason = "it is in a pair, whose effect comes on top of its own"
         elif rows != "scale":
             reason = "rows are normalised, so its effect depends on the rest of a record"
         elif len(target.classes) > 2:
             reason = "the target has more than two classes, and each would have its own say"
-        if reason:
-            text = f"column {column.name!r} cannot be monotone: {reason}."
-            whole.wrong(text, "columns", column.name, "monotone")
+        else:
+            continue
+        text = f"column {column.name!r} cannot be monotone: {reason}."
+        whole.wrong(text, "columns", column.name, "monotone")
     if not any(column.pattern for column in columns):
         _check_size(whole, columns, pairs)
 

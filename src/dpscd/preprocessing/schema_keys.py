@@ -1,7 +1,7 @@
 """The keys of a schema: what may stand there, and what is kept of it.
 
-Every key has one reader. It takes the value that stands there and what was read before it in
-the same table, and returns what the schema keeps, or raises SchemaError.
+A key's reader takes its value and what was read before it in the same table, and returns what
+the schema keeps, or raises SchemaError.
 """
 
 import math
@@ -14,7 +14,7 @@ import numpy as np
 from dpscd.errors import SchemaError
 from dpscd.preprocessing.column_features import scaled_knots
 from dpscd.preprocessing.declarations import PRIVATE, Column
-from dpscd.records.cells import Listed, TruthCells, grouped_text, places_of, same_value
+from dpscd.records.cells import Listed, TruthCells, grouped_text, places_of, same_value, spelt
 
 MOST_BINS = 1000  # intervals of a number
 _MOST_VALUES = 100_000
@@ -25,7 +25,7 @@ Reader = Callable[[Any, Found], Any]
 
 
 def _range(value: Any) -> tuple[float, float] | None:
-    """Return two numbers in order and not too far apart; None if that is not what they are."""
+    """Return two numbers in order whose difference is finite; None if they are none."""
     if isinstance(value, list | tuple) and len(value) == 2 and all(map(is_number, value)):
         low, high = float(value[0]), float(value[1])
         if low < high and math.isfinite(high - low):
@@ -43,15 +43,12 @@ def _spelt(value: Any) -> str | None:
     """Return a value of a list as the text that a table's cell is compared with."""
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, float):
-        return f"{value:.0f}" if value.is_integer() else repr(value)
-    if isinstance(value, int):
-        return str(value)
+    if isinstance(value, int | float):
+        return spelt(value)
     return value.strip() if isinstance(value, str) else None
 
 
-def _flag(value: Any, found: Found) -> bool:
-    del found
+def _flag(value: Any, _: Found) -> bool:
     if type(value) is not bool:
         raise SchemaError("{key} must be true or false.")
     return value
@@ -62,8 +59,7 @@ def one_of(*allowed: str) -> Callable[[Any, Found], str]:
     *most, last = map(repr, allowed)
     words = f"{', '.join(most)} or {last}" if most else last
 
-    def choice(value: Any, found: Found) -> str:
-        del found
+    def choice(value: Any, _: Found) -> str:
         if value not in allowed:
             raise SchemaError(f"{{key}} must be {words}.")
         return str(value)
@@ -71,17 +67,15 @@ def one_of(*allowed: str) -> Callable[[Any, Found], str]:
     return choice
 
 
-def _sign(value: Any, found: Found) -> str:
-    del found
+def _sign(value: Any, _: Found) -> str:
     one = isinstance(value, str) and len(value) == 1 and value.isascii()
     if not one or value in '"\r\n':
         raise SchemaError("{key} must be one sign of ASCII, not a quote or line end.")
     return str(value)
 
 
-def texts_of(value: Any, found: Found) -> tuple[str, ...]:
+def texts_of(value: Any, _: Found) -> tuple[str, ...]:
     """Return a list of different texts; numbers and booleans in it are spelt out."""
-    del found
     if isinstance(value, list | tuple) and len(value) <= _MOST_VALUES:
         texts = tuple(str(_spelt(own)) for own in value)
         if None not in map(_spelt, value) and len(set(texts)) == len(texts):
@@ -111,16 +105,13 @@ def _check_apart(values: tuple[str, ...], rename: Mapping[str, str]) -> None:
         )
 
 
-_VALUES = (
-    "needs values, those it can have; fill them in from what you know, not from the records."
-)
+_VALUES = "needs values, those it can have; fill them in from what you know, not the records."
 
 
-def _bounds(value: Any, found: Found) -> tuple[float, float] | str:
-    del found
+def _bounds(value: Any, _: Found) -> tuple[float, float] | str:
     if value == PRIVATE:
         return PRIVATE
-    if (two := _range(value)) is not None:
+    if two := _range(value):
         return two
     raise SchemaError(
         "needs bounds = [lowest, highest], two numbers you know without looking at the "
@@ -223,12 +214,12 @@ def _rename(value: Any, found: Found) -> Mapping[str, str]:
     """Return other spellings, each with its value; no two values may be one number."""
     allowed = found.get("values", found.get("classes", ()))
     given = value if isinstance(value, dict) else {"": None}
-    spelt = {str(key).strip(): _spelt(own) for key, own in given.items()}
-    if not set(spelt.values()) <= set(allowed) or set(spelt) & set(allowed):
+    pairs = {str(key).strip(): _spelt(own) for key, own in given.items()}
+    if not set(pairs.values()) <= set(allowed) or set(pairs) & set(allowed):
         raise SchemaError("{key} must map other spellings to one of the values each.")
-    pairs = {key: str(own) for key, own in spelt.items()}
-    _check_apart(allowed, pairs)
-    return pairs
+    renamed = {key: str(own) for key, own in pairs.items()}
+    _check_apart(allowed, renamed)
+    return renamed
 
 
 def _group(value: Any, found: Found) -> Mapping[str, Any]:
@@ -259,8 +250,7 @@ def _exposure(value: Any, found: Found) -> str:
     return value
 
 
-def _exposure_bounds(value: Any, found: Found) -> tuple[float, float]:
-    del found
+def _exposure_bounds(value: Any, _: Found) -> tuple[float, float]:
     two = _range(value)
     if two is None or two[0] <= 0.0:
         raise SchemaError("exposure_bounds must be [lowest, highest], two positive numbers.")

@@ -18,7 +18,7 @@ from dpscd.errors import DataError
 from dpscd.preprocessing.declarations import Column, Layout
 from dpscd.preprocessing.schema import Schema
 from dpscd.preprocessing.schema_keys import KEYS, TABLE_KEYS, TARGET
-from dpscd.preprocessing.tallies import SPELLED, spelling_of
+from dpscd.preprocessing.spellings import SPELLED, spelling_of
 from dpscd.records.encoding import check_columns, other_delimiter, parse_column
 from dpscd.records.files import open_table
 
@@ -110,7 +110,7 @@ def template(
     check_names(list(columns), layout)
     own = ["classes = []  # FILL IN: its labels, or bounds = [lowest, highest] instead"]
     facts = {name: (own, _LINES[kind]) for name, kind in columns.items()}
-    return f"{document(_HEAD, layout, facts, target, person)}\n{other_keys()}"
+    return f"{document('names', layout, facts, target, person)}\n{other_keys()}"
 
 
 _LINES = {
@@ -163,7 +163,7 @@ class ReadTemplate:
         facts = {
             name: (own.as_target(), own.as_column()) for name, own in self._columns.items()
         }
-        return document(_HEAD_READ, self._layout, facts, target, person)
+        return document("records", self._layout, facts, target, person)
 
 
 class _Seen:
@@ -213,22 +213,6 @@ _READ = "read_from_data = true"
 _INDEX = re.compile(r"Unnamed: 0(\.[0-9]+)?|__index_level_[0-9]+__")
 _OF_INDEX = ['kind = "ignore"  # by its name the index of a table of pandas']
 
-_HEAD = """\
-# What is known about the columns without looking at the records; none was read for this.
-# A part [columns.NAME] may be left out: then the column is not read. Columns that are alike may
-# share one part: columns = ["q1", "q2"], or a pattern such as columns = "q*".
-# kind is number, category, ordinal, boolean or ignore. A number needs bounds, [lowest,
-# highest]; a category and an ordinal need values, ["one", "another"]: take the # away there.
-# Write what you know (a questionnaire, the law, physics), not what the table shows: numbers
-# read off the records are not private. bounds = "private" spends a part of the budget on them.
-# Values outside are moved to the nearest bound, or count as "other"."""
-
-_HEAD_READ = """\
-# NOT PRIVATE: what is marked read_from_data, kinds too, was read off the records. The card and
-# the report of every model say so. Replace what you know without the records, and take the
-# mark away."""
-
-
 _WORDS = {
     "account", "citizen", "client", "customer", "employee", "family", "household", "id",
     "individual", "member", "mrn", "participant", "passport", "patient", "person", "pid",
@@ -237,18 +221,9 @@ _WORDS = {
 # Of "PatientID", "patientId" and "patient_id" these are patient and id.
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
-_ASKED = """\
-# Does a column say which person a record is about? Then name it here: protected is the person
-# with all records that have the same value there. Such a column is no feature."""
-_FOUND = """\
-# By its name this may be one. If it is, take the # away, and its part below out:"""
-_ELSE = """\
-# If none does, each record is protected by itself: somebody with k records has about k times
-# the epsilon."""
-
 
 def document(
-    head: str,
+    source: str,
     layout: Layout,
     facts: Mapping[str, tuple[list[str], list[str]]],
     target: str | None,
@@ -256,11 +231,14 @@ def document(
     labels: Mapping[str, str] | None = None,
     unread: Sequence[str] = (),
 ) -> str:
-    """Return a schema; `facts` has the lines of each name, as the target and as a feature.
+    """Return a schema made of 'names', 'records' or a 'codebook'.
 
-    With `labels`, which are written as comments, features that are alike share a part. Columns
-    that are `unread` may identify persons.
+    `facts` has the lines of each name, as the target and as a feature. With `labels`, which are
+    written as comments, features that are alike share a part. Columns that are `unread` may
+    identify persons.
     """
+    from dpscd.rendering import rendered
+
     if target is not None and target not in facts:
         raise DataError(f"the table has no column {target!r} to be the target.")
     if person is not None and person not in facts:
@@ -271,19 +249,29 @@ def document(
     if person == target:
         raise DataError(f"column {target!r} is the target: it cannot identify persons as well.")
     features = [name for name in facts if name not in (target, person)]
-    parts = [head, "", "[table]", *_table(layout), *_person(person, [*features, *unread])]
-    parts += ["", "[target]", f"column = {plain_toml(target)}", *facts[target][0]]
     alike: dict[Any, list[str]] = {}
     for name in features:
         alike.setdefault(name if labels is None else tuple(facts[name][1]), []).append(name)
-    for first, *others in alike.values():
+    parts = []
+    for names in alike.values():
+        first, more = names[0], len(names) - 1
+        told = [f"{name}: {labels[name]}" for name in names if labels and name in labels]
+        title = _key(f"{first} and {more} more" if more else first)
+        several = [f"columns = {plain_toml(names)}"] if more else []
         lines = _OF_INDEX if _INDEX.fullmatch(first) else facts[first][1]
-        told = {name: (labels or {}).get(name) for name in (first, *others)}
-        comments = [comment(f"{name}: {label}") for name, label in told.items() if label]
-        title = f"{first} and {len(others)} more" if others else first
-        several = [f"columns = {plain_toml([first, *others])}"] if others else []
-        parts += ["", *comments, f"[columns.{_key(title)}]", *several, *lines]
-    return "\n".join(parts) + "\n"
+        parts.append([*map(_comment, told), f"[columns.{title}]", *several, *lines])
+    changed = {key: own for key, own in vars(layout).items() if own != getattr(Layout, key)}
+    table = changed if person is None else {**changed, "person": person}
+    return rendered(
+        "schema.toml.j2",
+        source=source,
+        left_out=[_comment(f"Not in the codebook, so not read: {name}") for name in unread],
+        table=[f"{key} = {plain_toml(own)}" for key, own in table.items()],
+        named=person is not None,
+        identifying=[plain_toml(x) for x in (*features, *unread) if may_identify(x)],
+        target=[f"column = {plain_toml(target)}", *facts[target][0]],
+        parts=parts,
+    )
 
 
 def may_identify(name: str) -> bool:
@@ -291,24 +279,11 @@ def may_identify(name: str) -> bool:
     return any(part.lower() in _WORDS for part in _PART.findall(name))
 
 
-def _person(person: str | None, others: Sequence[str]) -> list[str]:
-    """Return the line that names the column of persons, or the comment that asks for it."""
-    if person is not None:
-        return [f"person = {plain_toml(person)}"]
-    lines = [f"# person = {plain_toml(name)}" for name in others if may_identify(name)]
-    return [_ASKED, *([_FOUND, *lines] if lines else ['# person = "..."']), _ELSE]
-
-
-def _table(layout: Layout) -> list[str]:
-    changed = {key: own for key, own in vars(layout).items() if own != getattr(Layout, key)}
-    return [f"{key} = {plain_toml(own)}" for key, own in changed.items()]
-
-
 def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else plain_toml(name)
 
 
-def comment(text: str) -> str:
+def _comment(text: str) -> str:
     """Return a text as a line of TOML that says nothing to a program."""
     return "# " + "".join(sign if sign.isprintable() else " " for sign in text)
 

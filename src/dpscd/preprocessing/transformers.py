@@ -44,13 +44,7 @@ class RowScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
         y : ignored
-            There because scikit-learn passes it.
-
-        Returns
-        -------
-        self
         """
         del y
         bound = self.bound
@@ -68,12 +62,11 @@ class RowScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------
         array or CSR matrix of float64
-            As many rows, in double precision whatever X is in: equal numbers have equal rows.
+            In double precision whatever X is in: equal numbers have equal rows.
         """
         check_is_fitted(self)
         source = open_rows(X)
@@ -111,25 +104,22 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     schema : Schema, dict or path
-        What is declared about the columns; its target is left out of the features, and a dict
-        needs none. Private bounds are not possible here: :class:`dpscd.TableModel` has the
-        budget for them.
+        Its target is left out of the features, and a dict needs none. Private bounds are not
+        possible here: :class:`dpscd.TableModel` has the budget for them.
     sparse_output : bool or 'auto', default='auto'
         Whether to return CSR; 'auto' does when that is at least eight times smaller than
         float32, below which dense training is faster.
     epsilon, n : float and int, optional
-        Of the fit that is to come, if numbers whose shape is not declared are to get the one
-        that :class:`dpscd.TableModel` would choose; n is the public number of records. Without
-        them such a number is a line.
+        Of the fit that is to come, from which the shape of numbers follows as in
+        :class:`dpscd.TableModel`; n is the public number of records. Without them a number
+        whose shape is not declared is a line.
 
     Attributes
     ----------
     schema_ : Schema
         The schema that is used, with the shape of every number.
-    n_features_in_ : int
-        Number of columns of the table.
-    feature_names_in_ : array of str
-        Their names.
+    n_features_in_, feature_names_in_ : int and array of str
+        Number of columns of the table, and their names.
 
     Examples
     --------
@@ -168,13 +158,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : DataFrame
-            The table.
         y : ignored
-            There because scikit-learn passes it.
-
-        Returns
-        -------
-        self
         """
         del y
         names = [str(name) for name in table_of(X).columns]
@@ -182,7 +166,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if isinstance(given, dict):
             given = {"target": _NO_TARGET, **given}
         schema = schema_of(given)
-        schema = schema.resolved(names) if schema.has_patterns else schema
+        schema = schema.resolved(names) if schema.patterns else schema
         schema = shaped_if_known(schema, self.epsilon, self.n)
         if self.sparse_output not in (True, False, "auto"):
             raise ParameterError(
@@ -202,17 +186,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self,
         input_features: Any = None,  # noqa: ARG002 - scikit-learn's interface
     ) -> npt.NDArray[Any]:
-        """Return the names of the features.
-
-        Parameters
-        ----------
-        input_features : ignored
-            The schema knows the columns.
-
-        Returns
-        -------
-        array of str
-        """
+        """Return the names of the features, which the schema knows."""
         check_is_fitted(self)
         return np.array(feature_names(self.schema_), dtype=object)
 
@@ -222,13 +196,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : DataFrame
-            The table. Values outside the schema are moved to the nearest bound or to
-            "other", silently.
+            Values outside the schema are moved to the nearest bound or to "other", silently.
 
         Returns
         -------
         array or CSR matrix of float32
-            One row per record.
         """
         check_is_fitted(self)
         auto = self.sparse_output == "auto"

@@ -40,8 +40,6 @@ from dpscd.records.cells import (
 )
 from dpscd.standard import Levels
 
-Group = tuple[tuple[str, int | tuple[tuple[str, str], ...]], ...]  # hashable
-
 _USUAL = (";", "\t", "|", ",")
 
 
@@ -88,10 +86,7 @@ def used_columns(schema: Schema, *, target: bool, person: bool = False) -> list[
 
 
 def other_delimiter(names: Sequence[str], delimiter: str) -> str | None:
-    """Return what probably separates the cells of a table with one column, None if nothing.
-
-    Guarantee: a function of the names of the columns and of `delimiter`, which are public.
-    """
+    """Return what probably separates the cells of a table with one column, None if nothing."""
     if len(names) != 1:
         return None
     counts = {sign: names[0].count(sign) for sign in _USUAL if sign != delimiter}
@@ -143,8 +138,8 @@ def parse(schema: Schema, frame: pd.DataFrame, *, target: bool = True) -> Parsed
 def parse_column(column: Column | Target, cells: pd.Series, layout: Layout) -> npt.NDArray[Any]:
     """Return the numbers or codes of one column.
 
-    Guarantee: the number or code of a record is a function of its own cell, of `column` and of
-    `layout`, whatever the other cells and the type of the column are.
+    Guarantee: that of a record is a function of its own cell and of what is declared, whatever
+    the other cells and the type of the column are.
     """
     if isinstance(column, Target):
         values, is_number = column.classes, not column.classes
@@ -155,8 +150,7 @@ def parse_column(column: Column | Target, cells: pd.Series, layout: Layout) -> n
         return numbers(cells, NumberCells(missing))
     if isinstance(column, Column) and column.kind == "boolean":
         return codes(cells, TruthCells(missing))
-    own = column.group if isinstance(column, Column) else {}
-    group = tuple((k, v if isinstance(v, int) else tuple(v.items())) for k, v in own.items())
+    group = json.dumps(column.group) if isinstance(column, Column) and column.group else ""
     return codes(cells, _listed(values, tuple(column.rename.items()), missing, group))
 
 
@@ -165,18 +159,14 @@ def _listed(
     values: tuple[str, ...],
     rename: tuple[tuple[str, str], ...],
     missing: tuple[str, ...],
-    group: Group,
+    group: str,  # as JSON, which can be looked up
 ) -> Listed:
     places = places_of(values, dict(rename))
-    if not group:
-        return Listed(places, missing)
-    plain = {k: v if isinstance(v, int) else dict(v) for k, v in group}
-    return Grouped(places, missing, plain)
+    return Grouped(places, missing, json.loads(group)) if group else Listed(places, missing)
 
 
+# CSR must be so many times smaller than float32: byte for byte the dense kernel is faster.
 _SPARSE_FACTOR = 8
-"""CSR must be so many times smaller than float32: byte for byte the dense kernel is faster."""
-
 _BLOCK = 65536  # records encoded at a time, so that temporaries stay small
 
 
@@ -233,9 +223,7 @@ def encode(
     as_sparse: bool,
     short: bool = True,
 ) -> Any:
-    """Return the features of every record, float32, dense or CSR.
-
-    `bounds` are those released; if not `short`, every column is as large as it is.
+    """Return the features of every record, float32, dense or CSR; not `short` for full columns.
 
     Guarantee: a record's row is a function of that record, the schema and the bounds alone.
     Each column adds at most 1 to the squared length before scaling: a value and its missing

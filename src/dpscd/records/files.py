@@ -1,9 +1,8 @@
 """Tables in files: CSV, plain or packed by gzip, and Parquet; every cell as it is written.
 
-Unless a schema says otherwise a record of a CSV file is a line: a quoted cell that goes on in
-the next line is refused, because a stray quote of one record would swallow the records after
-it. So records can be counted without reading a cell. Messages say what is wrong with a file,
-never what is in it.
+Unless a schema says otherwise a record of a CSV file is a line, so that records are counted
+without reading a cell: a quoted cell that goes on in the next line is refused, because a stray
+quote would swallow other records. Messages never say what is in a file.
 """
 
 import gzip
@@ -14,7 +13,7 @@ import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import IO, Any, Protocol, TypeVar
+from typing import IO, Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -41,25 +40,7 @@ _UNREAD = {
 T = TypeVar("T")
 
 
-class TableFile(Protocol):
-    """Records in a file: their names and number, and their cells in pieces."""
-
-    def names(self) -> list[str]:
-        """Return the names of the columns; no record has a part in it."""
-
-    def kinds(self) -> list[str]:
-        """Return the kind that the file declares of each column; '' if it does not."""
-
-    def count(self) -> int:
-        """Return the number of records."""
-
-    def frames(
-        self, wanted: Sequence[str] | None = None, chunk: int = CHUNK
-    ) -> Iterator[pd.DataFrame]:
-        """Return the records in pieces, in order; at least one, of `wanted` columns."""
-
-
-def open_table(path: str | os.PathLike[str], layout: Layout) -> TableFile:
+def open_table(path: str | os.PathLike[str], layout: Layout) -> "CsvFile | ParquetTable":
     """Return a file of records; nothing of it is read yet but what comes through a pipe."""
     if str(path) == "-":  # kept in memory
         return CsvFile(sys.stdin.buffer.read(), "standard input", layout)
@@ -80,16 +61,21 @@ def open_table(path: str | os.PathLike[str], layout: Layout) -> TableFile:
     return ParquetTable([file]) if kind in _PARQUET else CsvFile(file, file.name, layout)
 
 
+def paths_of(table: Any) -> list[Any]:
+    """Return the paths by which a table is given; none if it is in memory."""
+    paths = table if isinstance(table, list) else [table]
+    return paths if all(isinstance(path, str | os.PathLike) for path in paths) else []
+
+
 def names_of(table: Any, layout: Layout) -> list[str]:
     """Return the names of a table's columns, which are public; none if it is not one."""
-    paths = table if isinstance(table, list) else [table]
-    if paths and all(isinstance(path, str | os.PathLike) for path in paths):
-        if str(paths[0]) == "-":
-            raise ParameterError(
-                "standard input is read once: a schema with patterns needs a file."
-            )
-        return open_table(paths[0], layout).names()
-    return [str(name) for name in getattr(as_frame(table), "columns", ())]
+    if not (paths := paths_of(table)):
+        return [str(name) for name in getattr(as_frame(table), "columns", ())]
+    if str(paths[0]) == "-":
+        raise ParameterError(
+            "standard input is read once: a schema with patterns needs a file."
+        )
+    return open_table(paths[0], layout).names()
 
 
 class CsvFile:
@@ -97,52 +83,49 @@ class CsvFile:
 
     def __init__(self, source: Path | bytes, name: str, layout: Layout) -> None:
         self._source = source
-        self._name = name
+        self._name, self._damaged = name, refusals.NOT_WHOLE.format(name)
         self._layout = layout
 
     def names(self) -> list[str]:
-        """Return the names of the columns; of the file only the header is looked at."""
+        """Return the names of the columns; no record has a part in it."""
         if not self._layout.header:
             return list(self._layout.names)
-        return next(self._whole(self._header()))
+        return _asked(self._header, self._damaged)
 
-    def _header(self) -> Iterator[list[str]]:
+    def _header(self) -> list[str]:
         with self._opened() as file:
             line = file if self._layout.multiline else io.BytesIO(self._first_line(file))
             with closing(self._cells(line, 1)) as pieces:
-                yield _names_in(next(pieces))
+                return _names_in(next(pieces))
 
     def kinds(self) -> list[str]:
-        """Return what the file declares of its columns: nothing."""
+        """Return the kind that the file declares of each column: none, ''."""
         return [""] * len(self.names())
 
     def count(self) -> int:
         """Return the number of records: of lines, where a record is one."""
-        count = next(self._whole(self._lines()))
+        count = _asked(self._lines, self._damaged)
         if self._layout.multiline:
             with suppress(DataError):  # said when records are read; until then lines count
-                count = next(self._whole(self._parsed()))
+                count = _asked(self._parsed, self._damaged)
         return max(0, count - int(self._layout.header))
 
-    def _lines(self) -> Iterator[int]:
+    def _lines(self) -> int:
         with self._opened() as file:
             lines = _Lines(file, self._layout)
             while lines.read(_BLOCK):
                 pass
-            yield lines.count
+            return lines.count
 
-    def _parsed(self) -> Iterator[int]:
+    def _parsed(self) -> int:
         with self._opened() as file:
-            yield sum(map(len, self._cells(file, _BLOCK, usecols=[0])))
+            return sum(map(len, self._cells(file, _BLOCK, usecols=[0])))
 
     def frames(
         self, wanted: Sequence[str] | None = None, chunk: int = CHUNK
     ) -> Iterator[pd.DataFrame]:
         """Return the records in pieces, cells as texts; at least one, of `wanted` columns."""
-        return self._whole(self._frames(wanted, chunk))
-
-    def _whole(self, found: Iterator[T]) -> Iterator[T]:
-        return _intact(found, refusals.NOT_WHOLE.format(self._name))
+        return _intact(self._frames(wanted, chunk), self._damaged)
 
     def _frames(self, wanted: Sequence[str] | None, chunk: int) -> Iterator[pd.DataFrame]:
         records = 0
@@ -288,22 +271,22 @@ class ParquetTable:
     def names(self) -> list[str]:
         """Return the names of the columns, as the files state them."""
         found = [
-            self._asked(file, lambda t: list(t.schema_arrow.names)) for file in self._files
+            _of_parquet(file, lambda t: list(t.schema_arrow.names)) for file in self._files
         ]
         if any(sorted(names) != sorted(found[0]) for names in found):
             raise DataError("the Parquet files of the folder have different columns.")
         return found[0]
 
     def kinds(self) -> list[str]:
-        """Return the kinds of the columns by the types that the first file declares."""
-        return self._asked(
+        """Return the kind that the first file declares of each column; '' if it does not."""
+        return _of_parquet(
             self._files[0], lambda t: [_kind(own.type) for own in t.schema_arrow]
         )
 
     def count(self) -> int:
         """Return the number of records, as the files state it."""
         return sum(
-            self._asked(file, lambda t: int(t.metadata.num_rows)) for file in self._files
+            _of_parquet(file, lambda t: int(t.metadata.num_rows)) for file in self._files
         )
 
     def frames(
@@ -311,7 +294,8 @@ class ParquetTable:
     ) -> Iterator[pd.DataFrame]:
         """Return the records in pieces, in order; at least one, of `wanted` columns."""
         for file in self._files:
-            yield from self._whole(file, self._frames(file, wanted, chunk))
+            damaged = refusals.NOT_PARQUET.format(file.name)
+            yield from _intact(self._frames(file, wanted, chunk), damaged)
 
     def _frames(
         self, file: Path, wanted: Sequence[str] | None, chunk: int
@@ -325,15 +309,13 @@ class ParquetTable:
             for batch in table.iter_batches(batch_size=chunk, columns=columns):
                 yield batch.to_pandas(**typed)
 
-    def _asked(self, file: Path, question: Callable[[Any], T]) -> T:
-        def answers() -> Iterator[T]:
-            with _parquet_file(file) as table:
-                yield question(table)
 
-        return next(self._whole(file, answers()))
+def _of_parquet(path: Path, question: Callable[[Any], T]) -> T:
+    def answer() -> T:
+        with _parquet_file(path) as table:
+            return question(table)
 
-    def _whole(self, file: Path, found: Iterator[T]) -> Iterator[T]:
-        return _intact(found, refusals.NOT_PARQUET.format(file.name))
+    return _asked(answer, refusals.NOT_PARQUET.format(path.name))
 
 
 def _parquet_file(path: Path) -> Any:
@@ -347,16 +329,19 @@ def _parquet_file(path: Path) -> Any:
 def _kind(declared: Any) -> str:
     from pyarrow import types
 
-    if types.is_boolean(declared):
-        return "boolean"
-    if types.is_integer(declared):
-        return "integer"
-    if types.is_floating(declared) or types.is_decimal(declared):
-        return "number"
-    if types.is_temporal(declared):
-        return "date"
-    text = types.is_string(declared) or types.is_large_string(declared)
-    return "category" if text or types.is_dictionary(declared) else ""
+    kinds = {
+        "boolean": (types.is_boolean,),
+        "integer": (types.is_integer,),
+        "number": (types.is_floating, types.is_decimal),
+        "date": (types.is_temporal,),
+        "category": (types.is_string, types.is_large_string, types.is_dictionary),
+    }
+    return next((kind for kind, own in kinds.items() if any(is_(declared) for is_ in own)), "")
+
+
+def _asked(answer: Callable[[], T], otherwise: str) -> T:
+    """Return what a file answers, or raise DataError with a text if it is damaged."""
+    return next(_intact((answer() for _ in range(1)), otherwise))
 
 
 def _intact(found: Iterator[T], otherwise: str) -> Iterator[T]:

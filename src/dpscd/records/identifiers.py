@@ -1,9 +1,8 @@
 """Persons of rows: identifiers in any container become numbers, and nothing else leaves.
 
-Identifiers are texts, whole numbers or dates. The type of a container depends on all of its
-cells, so it chooses the route here, never who is one person with whom. Two persons that were
-taken for one would share one clip, and one person that was taken for two would have two:
-nothing is rounded or cut, and a text stands for one value only.
+Identifiers are texts, whole numbers or dates. The type of a container chooses the route, never
+who is one person with whom. One person that was taken for two would have two clips: nothing is
+rounded or cut, and a text stands for one value only.
 """
 
 import array
@@ -30,8 +29,6 @@ from dpscd.records.cells import (
     text_of,
 )
 
-_LEAST_KEY = 16  # bytes
-_DIGEST = 16  # bytes: 128 bits
 _WHOLE_UP_TO = {2: 2.0**11, 4: 2.0**24}  # by bytes of a floating-point number
 _WHOLE = re.compile("-?[0-9]{1,19}")
 _CUT = "date64[ms][pyarrow]"  # pandas would cut the time of day off
@@ -43,8 +40,7 @@ Codes = npt.NDArray[np.int64]
 class Numbering:
     """Numbers persons in the order in which they first appear, in one column or part by part.
 
-    A text of `missing` that spells a number stands for that number, too. It holds identifiers:
-    keep it no longer than the table is read.
+    A text of `missing` that spells a number stands for that number, too.
 
     Guarantee: rows have one number if and only if their identifiers are one, whatever
     containers the parts are. Refusals are fixed texts, without cause and context.
@@ -108,35 +104,29 @@ class Numbering:
 
 def person_codes(cells: Any, missing: Iterable[str] = Layout.missing) -> Codes:
     """Return the number of each row's person, as :class:`Numbering` does in one column."""
-    return _numbering(cells, missing).codes()
+    persons = Numbering(missing)
+    persons.add(cells)
+    return persons.codes()
 
 
 def person_keys(
     cells: Any, missing: Iterable[str] = Layout.missing
 ) -> tuple[Codes, list[bytes]]:
     """Return each row's person, and the exact text of each, equal in all tables; or refuse."""
-    persons = _numbering(cells, missing)
-    return persons.codes(), persons.keys()
-
-
-def _numbering(cells: Any, missing: Iterable[str]) -> Numbering:
     persons = Numbering(missing)
     persons.add(cells)
-    return persons
+    return persons.codes(), persons.keys()
 
 
 def keyed_hashes(keys: Sequence[bytes], key: bytes) -> npt.NDArray[np.int64]:
     """Return 128 bits for each person, as two int64, that say nothing to those without the key.
 
-    Guarantee: two of n persons have equal hashes with a probability of at most n^2 2^-129, for
-    anybody who compares hashes in place of identifiers.
+    Guarantee: two of n persons have equal hashes with a probability of at most n^2 2^-129.
     Requires: `key` is a secret of 16 to 64 bytes, drawn for this use.
     """
-    if not _LEAST_KEY <= len(key) <= hashlib.blake2b.MAX_KEY_SIZE:
+    if not 16 <= len(key) <= hashlib.blake2b.MAX_KEY_SIZE:
         raise ParameterError("key must have 16 to 64 bytes.")
-    digests = b"".join(
-        hashlib.blake2b(own, key=key, digest_size=_DIGEST).digest() for own in keys
-    )
+    digests = b"".join(hashlib.blake2b(own, key=key, digest_size=16).digest() for own in keys)
     return np.frombuffer(digests, dtype="<i8").reshape(-1, 2).astype(np.int64)
 
 
@@ -159,9 +149,8 @@ def identifier_of(cell: Any) -> str | None:
     """Return what an identifier is compared by; None if it is missing.
 
     Guarantee: two cells have one text only if they are texts with the same signs but for outer
-    spaces, equal whole numbers, equal truth values or equal dates, or one is a text and spells
-    the other as it is spelt itself. A number that may have been rounded is refused.
-    Proof: docs/proofs/records.md, "Persons".
+    spaces, equal whole numbers, truth values or dates, or one is a text that spells the other.
+    A number that may have been rounded is refused. Proof: docs/proofs/records.md, "Persons".
     """
     text = text_of(cell)
     if text is None or isinstance(cell, str):
@@ -181,10 +170,9 @@ def identifier_of(cell: Any) -> str | None:
 
 
 def _whole_numbers(cells: pd.Series) -> tuple[Codes, npt.NDArray[np.int64]] | None:
-    """Return places among different whole numbers, -1 where none is known, or None.
+    """Return places among different whole numbers, -1 where none is known; or None.
 
-    None is for columns that are not of numbers, and for those whose cells :func:`identifier_of`
-    has to judge.
+    None where :func:`identifier_of` has to judge the cells.
     """
     kind = cells.dtype
     if getattr(kind, "kind", "O") not in "iuf":
@@ -215,9 +203,8 @@ def _spread(places: Codes, known: npt.NDArray[np.bool_]) -> Codes:
 
 def _flat(cells: Any) -> pd.Series:
     """Return identifiers in any container as a column, or refuse what is none."""
-    if getattr(cells, "ndim", 1) != 1 or hasattr(cells, "columns"):
-        raise DataError(refusals.NOT_A_PERSON_EACH)
-    if isinstance(cells, pd.MultiIndex):
+    flat = getattr(cells, "ndim", 1) == 1 and not isinstance(cells, pd.MultiIndex)
+    if not flat or hasattr(cells, "columns"):
         raise DataError(refusals.NOT_A_PERSON_EACH)
     if isinstance(cells, np.ma.MaskedArray):
         cells = [None if cell is np.ma.masked else cell for cell in cells]

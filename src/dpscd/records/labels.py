@@ -48,9 +48,8 @@ class ClassLabels:
         return 0.0, 1.0
 
     def coded(self, cells: pd.Series) -> tuple[Floats, Floats]:
-        """Return labels and weights; an unknown label has weight 0.
+        """Return labels, -1 and 1 or codes, and weights; an unknown label has weight 0.
 
-        Labels are -1 and 1 for two classes, and codes for more.
         Guarantee: both are functions of the record's own label.
         """
         return self.weighed(self.places(cells))
@@ -115,9 +114,8 @@ class CountLabels(NumberLabels):
     def exposed(
         self, labels: Floats, weights: Floats, exposure: Any, count: int
     ) -> tuple[Floats, Floats]:
-        """Return counts over the usual exposure, and weights, given the records' exposures.
+        """Return counts as rates of the usual exposure, and weights that grow with exposures.
 
-        A count y over an exposure e is the rate y / e with weight e.
         Guarantee: both are functions of the record's own count, weight and exposure.
         Proof: docs/proofs/records.md.
         """
@@ -178,10 +176,9 @@ def exposures_of(exposure: Any, count: int) -> Floats:
 
 
 def exposures_in(target: Target, columns: Mapping[str, Floats]) -> tuple[Any, Any]:
-    """Return the exposure of every record of a table, and whether it is known; else 1, True.
+    """Return the exposure of every record of a table, and whether it is known.
 
-    One that is missing is the middle of its bounds for a prediction; in training such a record
-    contributes nothing.
+    One that is missing is the middle of its bounds, for predictions; without exposure 1, True.
     """
     if target.exposure is None or target.exposure_bounds is None:
         return 1.0, True
@@ -209,10 +206,9 @@ def trained_bounds(target: Target) -> tuple[float, float]:
 
 
 def trained_labels(target: Target, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return labels, or codes of classes, on the scale of training.
+    """Return labels, or codes of classes, on the scale of training; what is no number stays so.
 
-    Guarantee: what a record's label becomes is a function of that label and of the declared
-    target. One that is not finite stays so, and has weight 0.
+    Guarantee: what a record's label becomes is a function of that label and of the target.
     """
     if not target.transform:
         return values

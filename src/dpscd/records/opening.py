@@ -1,6 +1,5 @@
 """The one way in: records of a fit, here or on a Dask cluster, of which the shape is known."""
 
-import copy
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from dpscd.records.labels import ClassLabels, NumberLabels
 from dpscd.records.refusals import redact_errors
 from dpscd.records.rows import RowReader, Unread, is_dask, open_rows
 from dpscd.records.tables import TableReader, TableRecords, open_parsed, training_rows
+from dpscd.releases.base import RecordStore
 from dpscd.solvers.local import LocalRecords
 
 Floats = npt.NDArray[np.float64]
@@ -53,10 +53,9 @@ def open_records(
 ) -> Iterator[Unread]:
     """Yield the unread records of a fit, of which `read(labels, threads)` makes a record store.
 
-    X are rows of numbers in any container, or with `schema` a table: in memory, in files, or on
-    Dask. `n` is the declared number of records or persons, None if the true one is public; the
-    shape of numbers follows from it and `epsilon`. At infinite epsilon undeclared bounds are
-    read off the records.
+    X are rows of numbers, or with `schema` a table. `n` is the declared number of records or
+    persons, None if the true one is public; the shape of numbers follows from it and `epsilon`.
+    At infinite epsilon undeclared bounds are read off the records.
 
     Guarantee: until `read` is called, no cell is read but identifiers of persons, which are
     counted. Proof: docs/proofs/records.md, "Before and after the charge".
@@ -100,13 +99,12 @@ def _table(
     schema = shaped(schema, epsilon, count if n is None else int(n))
     shape = TableReader(_UNTOLD, schema, {}, persons)
 
-    def read(labels: Labels, threads: int) -> TableRecords | LocalRecords:
+    def read(labels: Labels, threads: int) -> RecordStore:
         parsed = records.read()
         if codes is not None:
             if len(parsed) != len(codes):
                 raise DataError(refusals.CHANGED)
-            parsed = copy.copy(parsed)
-            parsed.persons = codes
+            parsed = replace(parsed, persons=codes)
         reader = replace(shape, labels=labels)
         if not schema.private:
             return training_rows(reader, parsed, threads)

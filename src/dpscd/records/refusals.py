@@ -1,16 +1,13 @@
-"""The closed list of what is said of data that are not well typed, and that nothing else is.
+"""The closed list of what is said of data that are not well typed, and nothing of a cell.
 
-Data whose containers do not hold what they must are refused, and the refusal is seen. This is
-all that is ever said: one of these texts, and nothing of a cell; after the charge, but for what
-is about identifiers of persons, who are counted before it, and about files of arrays, whose
-headers are read before it. Public facts (the name of a file, the delimiter of a schema) are
-filled in at the braces.
+All is said after the charge, but for what is about identifiers of persons, who are counted
+before it, and about files of arrays, whose headers are read before it. Public facts (the name
+of a file, the delimiter of a schema) are filled in at the braces.
 """
 
 from collections.abc import Callable
 from contextlib import ContextDecorator
-from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from dpscd.errors import DataError, DpscdError
 
@@ -107,8 +104,7 @@ def redact_errors(read: Callable[[], R]) -> R:
     """Call `read`, and replace unforeseen errors by one with a fixed text.
 
     Guarantee: what leaves is one of this library's errors, the system's about a file, a lack of
-    memory (see :data:`redact_memory_errors`), or a DataError with a fixed text, without
-    cause and context: an error that nobody foresaw may hold a cell.
+    memory, or a DataError with a fixed text, without cause and context.
     """
     try:
         return read()
@@ -125,22 +121,18 @@ def redact_errors(read: Callable[[], R]) -> R:
 class _MemoryErrors(ContextDecorator):
     """Let a fit that runs out of memory say so without the sizes of its arrays.
 
-    Guarantee: the MemoryError that leaves has a fixed text, and neither a cause nor a context:
-    NumPy's own names the shape that it wanted, and with it the number of records, which is
-    secret under add-remove. Nor has it frames of the failed call, which hold arrays.
-    Requires: whoever has the context in its body keeps nothing of the records in variables of
-    its own but what it was given; that frame is one of the error's.
+    NumPy's own error names a shape, and with it the number of records.
+
+    Guarantee: the MemoryError that leaves has a fixed text, and neither a cause nor a context,
+    nor frames of the failed call, which hold arrays.
+    Requires: the function with this context keeps nothing of the records in variables of its
+    own but what it was given; that frame is one of the error's.
     """
 
     def __enter__(self) -> None:
         pass
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         del error, trace  # this frame is one of the new error's
         if kind is None or not issubclass(kind, MemoryError):
             return

@@ -71,11 +71,9 @@ def open_rows(X: Any) -> Unread:
     """Return unread rows of numbers; the width of a list is that of its first record.
 
     `read(finite=True, stored=False)` returns a C-contiguous array or a canonical CSR matrix, or
-    with `stored` stored rows, and rows of 16 bits, as StoredRows. A cell that is not a finite
-    number is refused, or without `finite`, NaN or infinity.
+    with `stored` stored rows, and rows of 16 bits, as StoredRows; `finite` refuses other cells.
 
-    Guarantee: a row is a function of the record's own cells. What `stored` returns follows from
-    the type of the container. Proof: docs/proofs/records.md, "Rows".
+    Guarantee: a row is a function of the record's own cells. Proof: docs/proofs/records.md.
     """
     X = as_frame(X)
     if isinstance(X, Sequence) and not isinstance(X, str | bytes | list | tuple):
@@ -84,9 +82,8 @@ def open_rows(X: Any) -> Unread:
         X = _array(X)
     count, features = _shape(X)
     if features == 0:
-        raise DataError(
-            "Found array with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required."
-        )
+        text = "Found array with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required."
+        raise DataError(text)
 
     def read(*, finite: bool = True, stored: bool = False) -> Any:
         if stored and isinstance(X, np.ndarray) and X.dtype == np.float16:
@@ -161,13 +158,17 @@ def _shape(X: Any) -> tuple[int, int]:
 def _read(X: Any, count: int, features: int) -> Any:
     if sparse.issparse(X):
         return _csr(X, features)
-    if isinstance(X, pd.DataFrame):
-        return _frame_rows(X)
     if isinstance(X, StoredRows):
         return X[:]
     if isinstance(X, np.ndarray) and X.dtype.kind in "biufc":
         return np.ascontiguousarray(_numbers_in(X))
     rows = np.empty((count, features))
+    if isinstance(X, pd.DataFrame):
+        if set(X.dtypes) == {np.dtype(np.float32)}:
+            rows = rows.astype(np.float32)
+        for place in range(features):
+            rows[:, place] = numbers(X.iloc[:, place], NumberCells())
+        return rows
     for row, record in zip(rows, X, strict=True):
         row[:] = _row(record, features)
     return rows
@@ -196,21 +197,11 @@ def _cells(record: Any) -> list[Any] | None:
         return None
 
 
-def _frame_rows(X: pd.DataFrame) -> npt.NDArray[Any]:
-    """Return the rows of a table, column by column."""
-    kinds = set(X.dtypes)
-    single = kinds == {np.dtype(np.float32)}
-    rows = np.empty(X.shape, dtype=np.float32 if single else np.float64)
-    meaning = NumberCells()
-    for place in range(X.shape[1]):
-        rows[:, place] = numbers(X.iloc[:, place], meaning)
-    return rows
-
-
 def _csr(X: Any, features: int) -> Any:
-    """Return a matrix in which the columns of each row ascend, duplicates added up in order."""
-    # Row by row: whether another row is in order must not move a sum's last bits, as it would
-    # where a whole matrix is sorted or not.
+    """Return a matrix in which the columns of each row ascend, duplicates added up in order.
+
+    Guarantee: whether another row is in order does not move a sum's last bits.
+    """
     if X.format == "csr":
         starts, columns, values = X.indptr, X.indices, X.data
         good = starts.dtype.kind in "iu" and len(starts) == X.shape[0] + 1
@@ -296,9 +287,7 @@ class RowReader:
     def triples(
         self, X: Any, y: Any, sample_weight: Any, exposure: Any = None, codes: Any = None
     ) -> Triples:
-        """Return the triples, or raise DataError with one of the fixed texts.
-
-        `codes`, with `persons`, is the number of each row's person, below 0 if it has none.
+        """Return the triples; `codes` are the persons of rows, below 0 where there is none.
 
         Guarantee: the triple of a record is a function of its own cells, label, weight and
         exposure. How much a row counts in training is one of the rows of the same person.
@@ -360,20 +349,12 @@ class RowReader:
 
     def records(self, part: Sequence[Any]) -> Triples:
         """Return the triples of a partition."""
-        if int(part[0].shape[0]) == 0:
-            empty = (0, self.features)
-            rows = sparse.csr_array(empty, dtype=np.float32) if self.sparse else np.empty(empty)
-            nobody = PersonRows(np.zeros(1, np.int64), np.empty(0), 1)
-            persons = None if self.persons is None else nobody
-            return Triples(rows, np.empty(0), np.empty(0), persons)
         given = (own for own in part if own is not None)
         sizes = {own.shape[0] if sparse.issparse(own) else len(own) for own in given}
         if len(sizes) != 1:
             raise DataError("X, y, sample_weight and groups are not divided alike.")
-        if self.persons is None:
-            found = self.triples(*part)
-        else:
-            X, y, sample_weight, exposure, groups = part
-            found = self.triples(X, y, sample_weight, exposure, person_codes(groups))
+        X, y, sample_weight, exposure, groups = part
+        codes = None if self.persons is None else person_codes(groups)
+        found = self.triples(X, y, sample_weight, exposure, codes)
         # A shard has all its rows at hand.
         return found if self.sparse else found._replace(X=found.X[:])

@@ -20,8 +20,7 @@ _BLOCK = 4096  # rows looked at together
 class StoredRows:
     """Rows in files or arrays of any width, of which a few at a time are read.
 
-    Estimators take it for X, to fit and to predict. What stays in memory of a dense fit is two
-    bytes per number, however the rows are stored.
+    Estimators take it for X. A dense fit keeps two bytes per number in memory.
 
     Parameters
     ----------
@@ -29,8 +28,7 @@ class StoredRows:
         Files in NumPy's format (``.npy``), which are mapped and never unpickled; a folder
         stands for all of them in it, by name. Rows follow each other in this order.
     bfloat16 : bool, default=False
-        Whether whole numbers of 16 bits are the bits of bfloat16 numbers. NumPy has no type
-        for these, so nobody but you can tell.
+        Whether whole numbers of 16 bits are bits of bfloat16, for which NumPy has no type.
 
     Attributes
     ----------
@@ -77,8 +75,7 @@ class StoredRows:
     def __getitem__(self, rows: Any) -> Floats:
         """Return some rows as a C-contiguous array, by a slice or by their numbers.
 
-        Guarantee: a row is a function of the record's own cells; its numbers are those that
-        are stored, but for whole numbers beyond the precision of doubles.
+        Guarantee: a row is a function of the record's own cells.
         """
         if not isinstance(rows, slice):
             return self._picked(np.asarray(rows))

@@ -21,15 +21,8 @@ from dpscd.privacy.random import Source
 from dpscd.problem import Problem
 from dpscd.records import refusals
 from dpscd.records.cells import as_column
-from dpscd.records.encoding import (
-    Parsed,
-    check_columns,
-    encode,
-    is_sparse,
-    parse,
-    used_columns,
-)
-from dpscd.records.files import open_table
+from dpscd.records.encoding import Parsed, check_columns, encode, is_sparse, parse, used_columns
+from dpscd.records.files import open_table, paths_of
 from dpscd.records.identifiers import (
     Numbering,
     count_of,
@@ -69,8 +62,7 @@ def open_parsed(
             raise ParameterError("these records were read without their persons.")
         own = table.persons if person else None
         return Unread(len(table) if own is None else count_of(own), 0, lambda: table)
-    paths = table if isinstance(table, list) else [table]
-    if paths and all(isinstance(path, str | os.PathLike) for path in paths):
+    if paths := paths_of(table):
         if y is not None:
             raise ParameterError("y goes with a table in memory: files must have the target.")
         return redact_errors(lambda: _in_files(paths, schema, target=target, person=person))

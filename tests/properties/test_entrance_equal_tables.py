@@ -18,7 +18,7 @@ from opening import table_part_reader, table_reader
 from pyarrow import parquet
 
 from dpscd import DPLogisticRegression, DPRidge, Schema, TableModel
-from dpscd.data.adult import packaged
+from dpscd.data import packaged
 from dpscd.records.labels import ClassLabels, NumberLabels
 
 pytestmark = pytest.mark.full

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 from hostile import (
     ANYTHING,
-    DOOR,
+    ENTRANCE,
     Records,
     Untold,
     built,
@@ -81,13 +81,13 @@ def check(make, change):
     assert (together(first)[rest][:, rest] == together(second)[rest][:, rest]).all()
 
 
-@DOOR
+@ENTRANCE
 @given(kind=st.sampled_from(sorted(ANY)), change=changes(CELLS, 1, ()))
 def test_a_record_changes_nobody_elses_person(kind, change):
     check(ANY[kind], change)
 
 
-@DOOR
+@ENTRANCE
 @given(kind=st.sampled_from(sorted(TYPED)), change=typed_changes(1))
 def test_in_columns_of_one_type(kind, change):
     if kind == "array":
@@ -95,7 +95,7 @@ def test_in_columns_of_one_type(kind, change):
     check(TYPED[kind], change)
 
 
-@DOOR
+@ENTRANCE
 @given(change=turning_changes(1))
 def test_in_columns_that_change_their_type(change):
     check(ANY["as pandas infers them"], change)
@@ -106,7 +106,7 @@ lists = st.lists(st.integers(0, len(CELLS) - 1), min_size=1, max_size=8).map(
 )
 
 
-@DOOR
+@ENTRANCE
 @given(lists)
 def test_every_container_that_keeps_cells_has_the_same_persons(records):
     expected = outcome(codes, cells_of(records))
@@ -118,7 +118,7 @@ def test_every_container_that_keeps_cells_has_the_same_persons(records):
     assert str(outcome(persons_of_parts, halves, MISSING)) == str(expected)
 
 
-@DOOR
+@ENTRANCE
 @given(lists)
 def test_two_are_one_person_if_they_are_alone_with_each_other(records):
     found = outcome(codes, cells_of(records))
@@ -131,7 +131,7 @@ def test_two_are_one_person_if_they_are_alone_with_each_other(records):
             assert same == (found[i] == found[j] >= 0)
 
 
-@DOOR
+@ENTRANCE
 @given(changes(CELLS, 1, ()))
 def test_texts_say_the_same_of_whoever_has_one(change):
     records, _, other = change

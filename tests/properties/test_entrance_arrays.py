@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hostile import (
-    DOOR,
+    ENTRANCE,
     Untold,
     anything,
     built,
@@ -43,13 +43,13 @@ def check_rows(make, change):
 
 @pytest.mark.full
 @pytest.mark.parametrize("kind", ROWS)
-@DOOR
+@ENTRANCE
 @given(change=changes())
 def test_rows(kind, change):
     check_rows(ROWS[kind], change)
 
 
-@DOOR
+@ENTRANCE
 @given(change=turning_changes())
 def test_columns_that_change_their_type(change):
     check_rows(ROWS["frame"], change)
@@ -57,13 +57,13 @@ def test_columns_that_change_their_type(change):
 
 @pytest.mark.full
 @pytest.mark.parametrize("kind", ROWS_TYPED)
-@DOOR
+@ENTRANCE
 @given(change=typed_changes())
 def test_rows_of_one_type(kind, change):
     check_rows(ROWS_TYPED[kind], change)
 
 
-@DOOR
+@ENTRANCE
 @given(
     change=changes(others=()),
     kind=st.sampled_from(["list", "object", "frame", "frame of objects"]),
@@ -90,7 +90,7 @@ rows_of_any_kind = st.one_of(
 )
 
 
-@DOOR
+@ENTRANCE
 @given(
     rows=st.lists(
         st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=2), min_size=3, max_size=5
@@ -112,7 +112,7 @@ KINDS = [
 ]  # fmt: skip
 
 
-@DOOR
+@ENTRANCE
 @given(
     values=st.lists(
         st.lists(st.integers(0, 1) | st.floats(-6e4, 6e4), min_size=2, max_size=2),
@@ -168,7 +168,7 @@ wild = st.tuples(st.integers(-1, 5), st.floats())
 
 
 @pytest.mark.full
-@DOOR
+@ENTRANCE
 @given(
     entries=st.lists(st.lists(entry, max_size=5), min_size=3, max_size=6),
     k=st.integers(0, 2),
@@ -238,7 +238,7 @@ readers = st.sampled_from(
 
 @pytest.mark.full
 @pytest.mark.parametrize("kind", [*LABELS, *LABELS_IN_COLUMNS])
-@DOOR
+@ENTRANCE
 @given(change=changes(NUMBERS + ODD_LABELS, 1), read=readers)
 def test_labels(kind, change, read):
     check_change(read, of_labels({**LABELS, **LABELS_IN_COLUMNS}[kind]), change)
@@ -246,13 +246,13 @@ def test_labels(kind, change, read):
 
 @pytest.mark.full
 @pytest.mark.parametrize("kind", LABELS_TYPED)
-@DOOR
+@ENTRANCE
 @given(change=typed_changes(1), read=readers)
 def test_labels_of_one_type(kind, change, read):
     check_change(read, of_labels(LABELS_TYPED[kind]), change)
 
 
-@DOOR
+@ENTRANCE
 @given(
     kind=st.sampled_from(sorted(LABELS)),
     weights=st.lists(st.sampled_from([0, 1, 2.5, "3", True, 1e308]), min_size=3, max_size=6),
@@ -275,12 +275,7 @@ def test_every_cell_by_itself(cell):
     records = [(1.0, 2.0), (cell, 1), (0.5, "7")]
     for kind in ("list", "arrays", "object", "frame of objects"):
         before = ROWS[kind]([(1.0, 2.0), (0.0, 1), (0.5, "7")])
-        check_others(
-            READ,
-            (before, [0, 1, 0], None),
-            (ROWS[kind](records), [0, 1, 0], None),
-            1,
-        )
+        check_others(READ, (before, [0, 1, 0], None), (ROWS[kind](records), [0, 1, 0], None), 1)
 
 
 def test_partitions_cut_anywhere_are_one_table():

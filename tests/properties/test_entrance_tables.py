@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from hostile import (
     ANYTHING,
-    DOOR,
+    ENTRANCE,
     Untold,
     apart,
     built,
@@ -131,7 +131,7 @@ def check_tables(make, change, read):
 
 @pytest.mark.full
 @pytest.mark.parametrize("kind", FRAMES)
-@DOOR
+@ENTRANCE
 @given(change=changes(CELLS, 5, ()), read=st.sampled_from(READERS))
 def test_tables(kind, change, read):
     check_tables(FRAMES[kind], change, read)
@@ -139,21 +139,21 @@ def test_tables(kind, change, read):
 
 @pytest.mark.full
 @pytest.mark.parametrize("kind", TYPED)
-@DOOR
+@ENTRANCE
 @given(change=typed_changes(5), read=st.sampled_from(READERS))
 def test_tables_of_one_type(kind, change, read):
     check_tables(TYPED[kind], change, read)
 
 
 @pytest.mark.full
-@DOOR
+@ENTRANCE
 @given(change=turning_changes(5), read=st.sampled_from(READERS))
 def test_columns_that_change_their_type(change, read):
     check_tables(FRAMES["as pandas infers them"], change, read)
 
 
 @pytest.mark.full
-@DOOR
+@ENTRANCE
 @given(
     kind=st.sampled_from(["as pandas infers them", "objects"]),
     change=changes(CELLS, 5, ()),
@@ -173,7 +173,7 @@ def test_a_record_is_the_same_alone_and_in_any_partition(kind, change, cut):
 
 
 @pytest.mark.full
-@DOOR
+@ENTRANCE
 @given(
     change=changes(NUMBERS + LISTED, 5),
     place=st.integers(0, 4),
@@ -212,7 +212,7 @@ def test_no_cell_refuses_anything(cell):
     ],
     ids=["listed", "prefix", "mapping", "truth", "numbers"],
 )
-@DOOR
+@ENTRANCE
 @given(own=st.lists(cells, min_size=1, max_size=6))
 def test_a_column_says_of_each_cell_what_the_cell_says(meaning, own):
     expected = said_by_cells(own, meaning)
@@ -274,7 +274,7 @@ def read_file(text, chunk, folder, suffix, header):
 
 
 @pytest.mark.full
-@DOOR
+@ENTRANCE
 @given(
     suffix=st.sampled_from(["", ".gz"]),
     records=st.lists(st.tuples(*[words] * 5), min_size=3, max_size=4),
@@ -327,7 +327,7 @@ def parquet_maker(rows):
 
 
 @pytest.mark.full
-@DOOR
+@ENTRANCE
 @given(change=typed_changes(5), rows=st.integers(1, 3))
 def test_parquet(tmp_path_factory, change, rows):
     path = tmp_path_factory.getbasetemp() / "t.parquet"
@@ -357,7 +357,7 @@ def as_object(cell):
 ENCODER = TableEncoder(SCHEMA)
 
 
-@DOOR
+@ENTRANCE
 @given(change=changes(CELLS, 5, ()))
 def test_table_encoder(change):
     make = FRAMES["as pandas infers them"]
@@ -367,7 +367,7 @@ def test_table_encoder(change):
 SCALERS = [RowScaler(normalise=normalise) for normalise in (False, True)]
 
 
-@DOOR
+@ENTRANCE
 @given(
     box=st.sampled_from(sorted(BOXES)), change=changes(width=2), scaler=st.sampled_from(SCALERS)
 )

@@ -5,7 +5,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
-from hostile import ANYTHING, DOOR, changes, check_change
+from hostile import ANYTHING, ENTRANCE, changes, check_change
 from hypothesis import given
 from hypothesis import strategies as st
 from kinds import frame_of, object_column
@@ -46,7 +46,7 @@ def test_an_exposure_is_its_own_records_alone(exposures, other, k, make):
         assert (alone.labels[0], alone.weights[0]) == (one.labels[i], one.weights[i])
 
 
-@DOOR
+@ENTRANCE
 @given(change=changes(ANYTHING, 3, ()))
 def test_an_exposure_of_a_table_is_its_own_records_alone(change):
     check_change(
