@@ -1,13 +1,13 @@
 """Names are text in every document, whatever format they would be in."""
 
 import json
-from html.parser import HTMLParser
 
 import pytest
 import yaml
 from exported import DETAILS
 from markdown_it import MarkdownIt
 from model_files import NOW, SCHEMA, page_of, people, table_model
+from test_model_report import Checker
 
 from dpscd.documents.added import read_details
 from dpscd.documents.described import described
@@ -51,23 +51,12 @@ def details(tmp_path):
 
 
 def test_a_name_is_text_in_the_page(model, name):
-    class Texts(HTMLParser):
-        def __init__(self, text):
-            super().__init__()
-            self.text, self.tags = "", set()
-            self.feed(text)
-
-        def handle_starttag(self, tag, attrs):  # noqa: ARG002 - so the parser calls it
-            self.tags.add(tag)
-
-        def handle_data(self, data):
-            self.text += data
-
-    found = Texts(page_of(model.model))
-    assert name in found.text
-    assert f"target {name}" in found.text
-    assert not {"script", "img", "b"} & found.tags
-    assert "49" not in found.text.split("What was assumed public")[0]
+    found = Checker(page_of(model.model))
+    text = "".join(found.text)
+    assert name in text
+    assert f"target {name}" in text
+    assert not {"script", "img", "b"} & set(found.tags)
+    assert "49" not in text.split("What was assumed public")[0]
 
 
 def test_a_name_is_text_in_the_model_card(model, name):

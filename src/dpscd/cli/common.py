@@ -1,4 +1,4 @@
-"""Shared by all verbs: errors in the words of the command line, JSON and tables."""
+"""Shared by all verbs: options, errors in their words, JSON and tables, models and records."""
 
 import inspect
 import json
@@ -18,11 +18,13 @@ import typer
 from typer.core import TyperCommand
 
 from dpscd.atomic import existing_folder
-from dpscd.errors import DpscdError, ParameterError
+from dpscd.errors import DpscdError, ModelFileError, ParameterError
 from dpscd.estimators.parameters import AUTO, SWITCH, TABLE, Parameter
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from dpscd.records.stored_rows import StoredRows
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -30,6 +32,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 DEBUG = "DPSCD_DEBUG"
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Model = Annotated[Path, typer.Argument(help="The model's file.")]
+Data = Annotated[str, typer.Argument(help="CSV, Parquet or .npy; - reads CSV from a pipe.")]
 
 _PLANNED = "Planned unless given"
 _FOLDED = 24  # signs in which the widest column of a table can still be read
@@ -280,3 +284,61 @@ def check_writable(path: Path, *, new: bool = False) -> None:
         raise IsADirectoryError(21, "is a folder", str(path))
     with tempfile.TemporaryFile(dir=existing_folder(path)) as file:
         file.write(b"0" * 4096)
+
+
+# --- models and records -----------------------------------------------------------------------
+
+LABELS = Own(list[str], "Labels of .npy files, one file for each of rows.")
+BFLOAT16 = Own(bool, "The 16 bits (uint16) of .npy files are bfloat16.")
+
+# What a file holds that has the other kind of model.
+_OTHER = {
+    True: "a model of tables, which reads CSV or Parquet by its schema, not .npy files.",
+    False: "an estimator without schema, which knows arrays only; give it .npy files, or load "
+    "it in Python with dpscd.load.",
+}
+
+
+def load_model(path: Path, *, arrays: bool | None = None) -> Any:
+    """Return the checked model in a file, which must be one of arrays, or of tables."""
+    from dpscd import load
+
+    found = load(path)
+    tables = hasattr(found, "schema_")
+    if arrays is tables:
+        raise ModelFileError(f"{path.name} holds {_OTHER[tables]}")
+    return found
+
+
+def are_arrays(data: Sequence[str]) -> bool:
+    """Return whether files hold rows of numbers, by their names: .npy, or a folder of them."""
+    found = [name.lower().endswith(".npy") or any(Path(name).glob("*.npy")) for name in data]
+    if any(found) and not all(found):
+        raise ParameterError("give files of tables or .npy files, not both.")
+    return all(found)
+
+
+def open_rows(data: Sequence[str], *, bfloat16: bool) -> "StoredRows":
+    """Return the rows of files; only the headers are read."""
+    from dpscd.records.stored_rows import StoredRows
+
+    return StoredRows(list(data), bfloat16=bfloat16)
+
+
+def open_labels(files: Sequence[str] | None, count: int) -> Any:
+    """Return the labels of files; messages show neither a label nor their number."""
+    import numpy as np
+
+    from dpscd.records.stored_rows import map_array
+
+    if not files:
+        raise ParameterError("rows in .npy files need --labels: a .npy file with one each.")
+    parts = [map_array(file) for file in files]
+    if any(part.ndim != 1 for part in parts):
+        raise ParameterError("--labels must be arrays with one dimension: one label per row.")
+    # Texts are as wide as the longest label, which is a record's: only their kind counts.
+    if len({"U" if part.dtype.kind == "U" else part.dtype for part in parts}) != 1:
+        raise ParameterError("--labels must all be of one type: another would be rounded.")
+    if sum(map(len, parts)) != count:
+        raise ParameterError("--labels must have as many labels as there are rows.")
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -8,16 +8,21 @@ from typing import Any
 
 import typer
 
-from dpscd.cli.common import AsJson, Own, given_in, options, print_json, print_table
-from dpscd.cli.inputs import (
+from dpscd.cli.common import (
     BFLOAT16,
     LABELS,
+    AsJson,
     Data,
     Model,
+    Own,
     are_arrays,
+    given_in,
     load_model,
     open_labels,
     open_rows,
+    options,
+    print_json,
+    print_table,
 )
 from dpscd.errors import ParameterError
 

@@ -9,8 +9,19 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from dpscd.cli.common import AsJson, Own, check_writable, given_in, options, print_json
-from dpscd.cli.inputs import BFLOAT16, LABELS, are_arrays, open_labels, open_rows
+from dpscd.cli.common import (
+    BFLOAT16,
+    LABELS,
+    AsJson,
+    Own,
+    are_arrays,
+    check_writable,
+    given_in,
+    open_labels,
+    open_rows,
+    options,
+    print_json,
+)
 from dpscd.errors import ParameterError
 from dpscd.estimators.registry import MODELS, kind_called, usual_kind
 

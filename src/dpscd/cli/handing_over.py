@@ -6,8 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpscd.cli.common import AsJson, Own, Verb, check_writable, options, print_json
-from dpscd.cli.inputs import Model
+from dpscd.cli.common import (
+    AsJson,
+    Model,
+    Own,
+    Verb,
+    check_writable,
+    options,
+    print_json,
+)
 from dpscd.errors import ParameterError
 
 if TYPE_CHECKING:

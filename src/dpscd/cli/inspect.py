@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from dpscd.cli.common import AsJson, Own, given_in, options, print_json, print_table
-from dpscd.cli.inputs import Model, load_model
+from dpscd.cli.common import (
+    AsJson,
+    Model,
+    Own,
+    given_in,
+    load_model,
+    options,
+    print_json,
+    print_table,
+)
 from dpscd.errors import ParameterError
 
 if TYPE_CHECKING:

@@ -8,8 +8,18 @@ from typing import IO, Any
 
 import typer
 
-from dpscd.cli.common import AsJson, Own, options, print_json
-from dpscd.cli.inputs import BFLOAT16, Data, Model, are_arrays, load_model, open_rows
+from dpscd.cli.common import (
+    BFLOAT16,
+    AsJson,
+    Data,
+    Model,
+    Own,
+    are_arrays,
+    load_model,
+    open_rows,
+    options,
+    print_json,
+)
 from dpscd.errors import DataError, ParameterError
 
 # How a cell begins that a spreadsheet may take for a formula.
