@@ -43,7 +43,7 @@ def test_an_observer_sees_each_epoch():
     problem, rows, records = case(Squared())
     epochs = []
     options = {"tolerance": 0.0, "max_epochs": 4}
-    seen = lambda look: epochs.append(look.epoch)  # noqa: E731
+    seen = lambda epoch, *_: epochs.append(epoch)  # noqa: E731
     sdca(problem, rows, records, SeededSource(b"o"), observer=seen, **options)
     assert epochs == [1, 2, 3, 4]
 

@@ -26,11 +26,11 @@ from dpscd.privacy.random import Source, source_for
 from dpscd.problem import Problem
 from dpscd.releases.training import Training
 from dpscd.solvers.dp_scd import dp_scd, epoch_of
-from dpscd.solvers.sdca import Look, Observer
 from dpscd_experiments.cells import Cell
 from dpscd_experiments.datasets import Dataset, load_dataset
 from dpscd_experiments.metrics import Metrics
 from dpscd_experiments.paper import LOSSES, METHODS, Settings
+from dpscd_experiments.solvers.looks import Look, Observer
 from dpscd_experiments.solvers.lots import unit_training
 
 Floats = npt.NDArray[np.float64]

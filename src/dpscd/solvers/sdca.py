@@ -1,8 +1,7 @@
 """SDCA, one record at a time: the optimum, without privacy."""
 
-import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,22 +14,6 @@ from dpscd.privacy.random import Purpose, Source
 from dpscd.problem import Floats, Problem
 
 
-class Look(NamedTuple):
-    """The state of a solver at the end of an epoch. Arrays are views: copy to keep them."""
-
-    epoch: int  # epochs done
-    # of shape (outputs, width): ``strength`` times the model, before any averaging
-    shared: Floats
-    # of shape (records, outputs), where duals exist and are not secret
-    dual: Floats | None = None
-    # distance between the auxiliary vector and the vector it stands for
-    drift: float = math.nan
-    clipped: float = math.nan  # share of this epoch's steps that were scaled down
-
-
-Observer = Callable[[Look], None]
-
-
 def sdca(
     problem: Problem,
     rows: Rows,
@@ -39,9 +22,12 @@ def sdca(
     *,
     tolerance: float = 1e-6,
     max_epochs: int = 1000,
-    observer: Observer | None = None,
+    observer: Callable[[int, Floats, Floats], Any] | None = None,
 ) -> tuple[Floats, bool]:
-    """Return the shared vector at the optimum and whether it was reached; not private."""
+    """Return the shared vector at the optimum and whether it was reached; not private.
+
+    `observer` is shown the epoch, the shared vector and the duals after every epoch.
+    """
     # Epochs go over all records in a fresh random order until the duality gap of every output,
     # or of all if the loss is joint, is at most `tolerance` of its objective.
     count = len(records.labels)
@@ -59,7 +45,7 @@ def sdca(
         else:
             sweep(problem.loss, rows, records, problem.strength, order, dual, shared)
         if observer is not None:
-            observer(Look(epoch, shared, dual, 0.0, 0.0))
+            observer(epoch, shared, dual)
         # The gap costs as much as an epoch: look at it less and less often.
         if epoch >= next_check or epoch == max_epochs:
             next_check = epoch + 1 + epoch // 10

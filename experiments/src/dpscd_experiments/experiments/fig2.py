@@ -12,6 +12,7 @@ from dpscd_experiments.experiment import Spec, settings_of, target
 from dpscd_experiments.experiments.fig1 import LABELS, Chosen, best_by_method, setting
 from dpscd_experiments.metrics import Metrics
 from dpscd_experiments.paper import Diagnostics
+from dpscd_experiments.solvers.looks import exact_looks
 from dpscd_experiments.store import Row
 from dpscd_experiments.style import LOOKS, markdown_table, new_figure, quick_stamp
 from dpscd_experiments.sweeps import grid_cells, judged, prepared, tune
@@ -60,7 +61,7 @@ def solved(cell: Cell) -> Metrics:
     watch = Diagnostics(task.problem, task.rows, task.records)
     sdca(
         task.problem, task.rows, task.records, source_for(cell.seed),
-        tolerance=_EXACT, max_epochs=10_000, observer=watch,
+        tolerance=_EXACT, max_epochs=10_000, observer=exact_looks(watch),
     )  # fmt: skip
     return {"primal": watch.points[-1].primal}
 

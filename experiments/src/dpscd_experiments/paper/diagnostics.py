@@ -9,9 +9,9 @@ from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import Rows
 from dpscd.kernels.sdca import objectives
 from dpscd.problem import Problem
-from dpscd.solvers.sdca import Look
 from dpscd_experiments.kernels.published import combine, project_all
 from dpscd_experiments.paper.algorithms import single_output
+from dpscd_experiments.solvers.looks import Look
 
 
 class Point(NamedTuple):

@@ -13,11 +13,11 @@ from dpscd.kernels.rows import Rows
 from dpscd.privacy.random import Source
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.problem import Problem
-from dpscd.solvers.sdca import Observer
 from dpscd_experiments.paper import algorithms
 from dpscd_experiments.paper.algorithms import Run, Settings
 from dpscd_experiments.paper.moments import moments_epsilon, moments_sigma
 from dpscd_experiments.paper.theory import tuning_cost
+from dpscd_experiments.solvers.looks import Observer
 
 Floats = npt.NDArray[np.float64]
 

@@ -18,8 +18,8 @@ from dpscd.privacy.random import Source
 from dpscd.problem import Problem
 from dpscd.releases.training import Training
 from dpscd.solvers.dp_scd import check_plan, draws
-from dpscd.solvers.sdca import Look, Observer
 from dpscd_experiments.kernels.gradient import descend_private
+from dpscd_experiments.solvers.looks import Look, Observer
 
 Floats = npt.NDArray[np.float64]
 
