@@ -284,6 +284,9 @@ def test_a_file_that_grows_between_counting_and_reading_is_refused(table):
     assert str(refused.value) == refusals.CHANGED
 
 
-def test_names_are_not_looked_for_in_a_pipe():
+def test_names_of_what_is_a_table_and_not_of_a_pipe(table):
+    for given in (table(TEXT), [str(table(TEXT))], pd.DataFrame(columns=["a", "t", "y"])):
+        assert names_of(given, Layout()) == ["a", "t", "y"]
+    assert names_of([[1.0]], Layout()) == []
     with pytest.raises(ParameterError, match="read once"):
         names_of("-", Layout())
