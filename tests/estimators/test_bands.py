@@ -112,15 +112,15 @@ def test_pages_and_docstrings_say_the_same():
         assert words in clear_words("effect")
 
 
+TAKEN = {"nobody": 1e-4, "few": 0.004, "many": 0.3, "unsure": 0.3, "small": 0.3}
+DRUG = {"kind": "category", "values": ["no", "yes"], "complete": True}
+DRUGS = Schema.from_dict({**CLASSES, "columns": dict.fromkeys(TAKEN, DRUG)})
+
+
 def drugs():
     """Return effects of drugs that nobody, few and many take, known nearly exactly."""
-    names = ["nobody", "few", "many", "unsure", "small"]
-    taken = {"nobody": 1e-4, "few": 0.004, "many": 0.3, "unsure": 0.3, "small": 0.3}
+    names = list(TAKEN)
     weight = {"nobody": 43.0, "few": 2.0, "many": 1.0, "unsure": 1.0, "small": 0.04}
-    columns = {
-        name: {"kind": "category", "values": ["no", "yes"], "complete": True} for name in names
-    }
-    schema = Schema.from_dict({**CLASSES, "columns": columns})
     noise = {name: (0.9 if name == "unsure" else 1e-6) for name in names}
     sd = np.array([[x for name in names for x in (noise[name],) * 2]])
     spread = Spread(sd, np.zeros(1), sd)
@@ -133,8 +133,8 @@ def drugs():
         fit_=SimpleNamespace(plan=SimpleNamespace(listed=lambda _: None), spread=spread),
     )
     unit = 1.0 / np.sqrt(len(names))
-    means = unit * np.array([x for name in names for x in (1.0 - taken[name], taken[name])])
-    return column_shapes(schema, {}, estimator, means)
+    means = unit * np.array([x for part in TAKEN.values() for x in (1.0 - part, part)])
+    return column_shapes(DRUGS, {}, estimator, means)
 
 
 def test_what_is_small_or_of_few_is_not_called_clear():
@@ -153,6 +153,7 @@ def test_inspect_does_not_count_what_is_not_clear(monkeypatch):
     shapes = drugs()
     model = TableModel(CLASSES, DPLogisticRegression(1.0, **BARE)).fit(table())
     monkeypatch.setattr(model, "shapes", lambda: shapes)
+    monkeypatch.setattr(model, "schema_", DRUGS)
     monkeypatch.setattr("dpscd.cli.inspect.load_model", lambda _: model)
     text = said("inspect", "m.json", "--top", 3)
     assert "2 of 10 effects on the score of c = yes are clear" in text

@@ -104,9 +104,9 @@ def kind_called(name: str) -> ModelKind:
 
 _FITTED = """
     coef_sd_, intercept_sd_ : arrays, shaped like the coefficients and intercepts
-        Estimated standard deviation of each number if the same records were fitted again,
-        from what was released. It takes columns to be unrelated, and is NaN where no
-        moments were released, or records have weights of their own (docs/proofs/spread.md).
+        Estimated standard deviation of each number over repeated fits, from what was
+        released. It takes columns to be unrelated, and is NaN where no moments were released,
+        or records have weights of their own (docs/proofs/spread.md).
     coef_bound_, intercept_bound_ : arrays, shaped like the coefficients and intercepts
         Proved upper bound of the standard deviation that the noise of training adds to each
         number, where rows of a lot are not nearly parallel; NaN but for DPRidge whose card

@@ -349,11 +349,18 @@ class RowReader:
 
     def records(self, part: Sequence[Any]) -> Triples:
         """Return the triples of a partition."""
+        if int(part[0].shape[0]) == 0:
+            empty = (0, self.features)
+            rows = sparse.csr_array(empty, dtype=np.float32) if self.sparse else np.empty(empty)
+            nobody = PersonRows(np.zeros(1, np.int64), np.empty(0), 1)
+            persons = None if self.persons is None else nobody
+            return Triples(rows, np.empty(0), np.empty(0), persons)
         given = (own for own in part if own is not None)
         sizes = {own.shape[0] if sparse.issparse(own) else len(own) for own in given}
         if len(sizes) != 1:
             raise DataError("X, y, sample_weight and groups are not divided alike.")
-        X, y, sample_weight, exposure, groups = part
+        X, y, sample_weight, *more = part
+        exposure, groups = more or (None, None)
         codes = None if self.persons is None else person_codes(groups)
         found = self.triples(X, y, sample_weight, exposure, codes)
         # A shard has all its rows at hand.
