@@ -16,13 +16,13 @@ import numpy as np
 from dpscd import DPLogisticRegression, DPRidge
 from dpscd.data import adult_declared
 from dpscd.estimators.private_score import held_out
-from dpscd.metrics import decision_metrics, regression_metrics
 from dpscd.planning.rule import default_delta
 from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.releases.base import Stores
 from dpscd.releases.score import Score, ScoredRecords
 from dpscd.scores.registry import CLASS_METRICS, NUMBER_METRICS, ScoreFacts
+from dpscd_experiments.metrics import decision_metrics, regression_metrics
 
 EPSILONS = (0.1, 1.0)
 

@@ -11,7 +11,7 @@ from sklearn import metrics as sk
 from dpscd import DPLinearSVC, DPLogisticRegression
 from dpscd.errors import ParameterError
 from dpscd_experiments.datasets import DATASETS, load_dataset
-from dpscd_experiments.metrics import probability_metrics
+from dpscd_experiments.metrics import decision_metrics, probability_metrics, regression_metrics
 from dpscd_experiments.sources import DatasetMissing
 from dpscd_experiments.tables import TABLES, load_table, read_schema
 
@@ -116,5 +116,7 @@ def test_scores_of_probabilities_agree_with_scikit_learn():
     found, truth = probability_metrics(other < chance, chance), (other < chance, chance)
     assert found["log_loss"] == pytest.approx(sk.log_loss(*truth))
     assert found["brier"] == pytest.approx(sk.brier_score_loss(*truth))
+    assert np.isnan([*decision_metrics([1, 0], [np.nan] * 2).values()]).all()
+    assert np.isnan(regression_metrics([1.0, 1.0], [0.0, 1.0])["r2"])
     by_hand = probability_metrics([0, 1, 1, 1], [0.11, 0.19, 0.95, 1.0])["calibration"]
     np.testing.assert_allclose(by_hand, [(0.15, 0.5), (0.975, 1.0)])

@@ -21,7 +21,7 @@ from dpscd import (
     load,
 )
 from dpscd.cli.evaluate import _print_classes
-from dpscd.metrics import class_tables
+from dpscd.estimators.evaluation import class_tables
 
 # --- classes ---------------------------------------------------------------------------------
 
@@ -225,3 +225,18 @@ def test_a_fit_says_what_its_probabilities_answer():
         options = ("--epsilon", 5, "--person-weight", weight, "--out", "m.json")
         found = call("fit", "many.csv", "--schema", "s.toml", *options)
         assert f"Probabilities are right on average {words}" in found.output
+
+
+def test_gains_say_how_much_of_a_class_is_found_first():
+    chances = np.array([0.9, 0.8, 0.3, 0.3, 0.1])
+    codes = np.array([1, 1, 1, 0, 0])
+    both = np.column_stack([1.0 - chances, chances])
+    found = class_tables(["no", "yes"], codes, codes, both)["gain"]
+    at = {round(x["records"], 2): x["found"] for x in found}
+    assert len(at) == 20
+    # A tie counts as its mean.
+    assert at[0.2] == pytest.approx(1 / 3)
+    assert at[0.4] == pytest.approx(2 / 3)
+    assert at[0.6] == pytest.approx(2.5 / 3)
+    assert at[0.8] == at[1.0] == pytest.approx(1.0)
+    assert class_tables(["no", "yes"], 0 * codes, codes, both)["gain"] == []

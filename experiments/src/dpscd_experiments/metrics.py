@@ -1,17 +1,38 @@
-"""Scores of probabilities, beyond what :mod:`dpscd.metrics` has."""
+"""Scores of decisions, numbers and probabilities; those of a broken model are NaN."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
-
-from dpscd.metrics import share_right
+from sklearn.metrics import roc_auc_score
 
 #: Points (where, value), such as a calibration curve or an objective per epoch.
 Curve = Sequence[tuple[float, float]]
 Metrics = Mapping[str, float | Curve]
 
 _BINS = 10
+
+
+def decision_metrics(positive: npt.ArrayLike, decision: npt.ArrayLike) -> dict[str, float]:
+    """Return accuracy and AUC of decisions; AUC is NaN where there is only one class."""
+    truth, score = np.asarray(positive, dtype=bool), np.asarray(decision, dtype=np.float64)
+    auc = np.nan
+    if 0 < truth.sum() < len(truth) and not np.isnan(score).any():
+        auc = float(roc_auc_score(truth, score))
+    return {"accuracy": _share_right(truth, score), "auc": auc}
+
+
+def regression_metrics(y: npt.ArrayLike, predicted: npt.ArrayLike) -> dict[str, float]:
+    """Return mean squared error and R2 of numbers; R2 is NaN where labels are equal."""
+    truth, guess = np.asarray(y, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
+    mse, variance = float(((truth - guess) ** 2).mean()), float(truth.var())
+    return {"mse": mse, "r2": 1.0 - mse / variance if variance > 0.0 else np.nan}
+
+
+def _share_right(truth: npt.NDArray[np.bool_], side: npt.NDArray[np.float64]) -> float:
+    if np.isnan(side).any():
+        return np.nan
+    return float(((side > 0.0) == truth).mean())
 
 
 def probability_metrics(positive: npt.ArrayLike, chance: npt.ArrayLike) -> Metrics:
@@ -22,7 +43,7 @@ def probability_metrics(positive: npt.ArrayLike, chance: npt.ArrayLike) -> Metri
     of_truth = np.clip(np.where(truth, p, 1.0 - p), least, 1.0)
     curve, error = _calibration(truth, p)
     return {
-        "accuracy": share_right(truth, p - 0.5),
+        "accuracy": _share_right(truth, p - 0.5),
         "log_loss": float(-np.log(of_truth).mean()),
         "brier": float(((p - truth) ** 2).mean()),
         # The mean distance of the curve from the diagonal, weighted by records.

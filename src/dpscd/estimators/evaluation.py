@@ -1,5 +1,6 @@
 """Quality of a model on records whose target is known, without noise."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,6 @@ from dpscd.errors import DataError, ParameterError, SchemaError
 from dpscd.estimators.table import TableModel
 from dpscd.estimators.table_answers import schema_chances
 from dpscd.estimators.validation import check_fitted
-from dpscd.metrics import class_tables, mean_auc
 from dpscd.records.labels import ClassLabels, label_column, numbers_in
 from dpscd.records.opening import codes_of
 from dpscd.records.refusals import NO_RECORDS, UNEQUAL, redact_errors
@@ -18,6 +18,10 @@ from dpscd.records.tables import open_parsed
 from dpscd.scores.measure import Answers
 
 Persons = npt.NDArray[np.int64] | None
+Floats = npt.NDArray[np.float64]
+
+_PARTS = 10  # of the range of probabilities
+_SHARES = 20  # of the records, at which gains are stated
 
 
 @dataclass(frozen=True)
@@ -184,9 +188,94 @@ def _metrics(
         own = np.take_along_axis(found.chances, labels[:, None], axis=1)[:, 0]
         measures["log loss"] = mean(-np.log(np.maximum(own, 1e-300)))
         if weights is None and counts.all():
-            measures["area under the curve"] = mean_auc(labels, found.chances)
+            measures["area under the curve"] = _mean_auc(labels, found.chances)
         if persons and len(classes) == 2:
             name = classes[1]
             measures[f"share of {name}"] = mean(labels == 1)
             measures[f"mean probability of {name}"] = mean(found.chances[:, 1])
     return measures
+
+
+def _mean_auc(codes: npt.NDArray[np.int64], probabilities: Floats) -> float:
+    """Return the AUC of the second of two classes, or the mean of each class of more."""
+    from sklearn.metrics import roc_auc_score
+
+    asked = [1] if probabilities.shape[1] == 2 else range(probabilities.shape[1])
+    return float(np.mean([roc_auc_score(codes == x, probabilities[:, x]) for x in asked]))
+
+
+def class_tables(
+    names: Sequence[str],
+    codes: npt.NDArray[np.int64],
+    predicted: npt.NDArray[np.int64],
+    probabilities: Floats | None,
+) -> dict[str, Any]:
+    """Return measures by class, the confusion matrix, and whether probabilities come true.
+
+    `names` are in the order of the codes. `probabilities` have the shape (records, classes).
+    """
+    pairs = codes * len(names) + predicted
+    confusion = np.bincount(pairs, minlength=len(names) ** 2).reshape(len(names), -1)
+    found = {
+        "by class": _by_class(names, confusion, probabilities),
+        "confusion": confusion.tolist(),
+    }
+    if probabilities is not None and len(names) == 2:
+        found["reliability"] = _reliability(codes, probabilities[:, 1])
+        found["gain"] = _gain(codes == 1, probabilities[:, 1])
+    return found
+
+
+def _by_class(
+    names: Sequence[str], confusion: npt.NDArray[np.int64], probabilities: Floats | None
+) -> list[dict[str, Any]]:
+    """Return the measures of each class; None where the divisor is 0."""
+    found = []
+    for code, name in enumerate(names):
+        own, said = int(confusion[code].sum()), int(confusion[:, code].sum())
+        right = int(confusion[code, code])
+        found.append(
+            {
+                "class": name,
+                "records": own,
+                "predicted": said,
+                "recall": right / own if own else None,
+                "precision": right / said if said else None,
+            }
+        )
+        if probabilities is not None:
+            found[-1]["mean probability"] = float(probabilities[:, code].mean())
+    return found
+
+
+def _reliability(codes: npt.NDArray[np.int64], probability: Floats) -> list[dict[str, Any]]:
+    """Return how often the second class occurs, in bins of its probability of equal width."""
+    place = np.clip(np.floor(probability * _PARTS), 0, _PARTS - 1).astype(int)
+    return [
+        {
+            "from": part / _PARTS,
+            "to": (part + 1) / _PARTS,
+            "records": int((place == part).sum()),
+            "mean probability": float(probability[place == part].mean()),
+            "share": float((codes[place == part] == 1).mean()),
+        }
+        for part in np.unique(place).tolist()
+    ]
+
+
+def _gain(positive: npt.NDArray[np.bool_], chance: Floats) -> list[dict[str, float]]:
+    """Return which share of the second class is among the most probable records.
+
+    Records of one probability count as their mean.
+    """
+    if not positive.any():
+        return []
+    value, place, count = np.unique(-chance, return_inverse=True, return_counts=True)
+    found = np.bincount(place, positive, minlength=len(value))
+    taken = np.append(0.0, np.cumsum(count)) / len(chance)
+    share = np.append(0.0, np.cumsum(found)) / positive.sum()
+    at = np.arange(1, _SHARES + 1) / _SHARES
+    gains = np.interp(at, taken, share)
+    return [
+        {"records": x, "found": y} for x, y in zip(at.tolist(), gains.tolist(), strict=True)
+    ]

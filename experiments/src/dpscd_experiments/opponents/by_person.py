@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.metrics import decision_metrics
 from dpscd_experiments.cells import Cell
 from dpscd_experiments.datasets import Task
 from dpscd_experiments.group_privacy import group_epsilon, row_epsilon
-from dpscd_experiments.metrics import Metrics
+from dpscd_experiments.metrics import Metrics, decision_metrics
 from dpscd_experiments.opponents.setting import Setting, Stored, timed_fit
 from dpscd_experiments.persons import PersonData, capped_rows, load_persons, most_rows
 from dpscd_experiments.sweeps import ESTIMATORS

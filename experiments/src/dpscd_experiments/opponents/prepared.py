@@ -12,12 +12,16 @@ from scipy.special import expit
 from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import Rows
 from dpscd.losses import Hinge, Logistic, Loss, Squared
-from dpscd.metrics import decision_metrics, regression_metrics
 from dpscd.planning.rule import default_constant
 from dpscd.problem import Model, Problem
 from dpscd_experiments.cells import Cell
 from dpscd_experiments.datasets import Dataset, load_dataset
-from dpscd_experiments.metrics import Metrics, probability_metrics
+from dpscd_experiments.metrics import (
+    Metrics,
+    decision_metrics,
+    probability_metrics,
+    regression_metrics,
+)
 from dpscd_experiments.opponents.setting import Part, measure_of
 
 Floats = npt.NDArray[np.float64]

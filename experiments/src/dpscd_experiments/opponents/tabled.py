@@ -12,13 +12,17 @@ from scipy.special import expit
 from dpscd.estimators.registry import usual_kind
 from dpscd.estimators.table import TableModel
 from dpscd.estimators.table_answers import schema_chances
-from dpscd.metrics import decision_metrics, regression_metrics
 from dpscd.preprocessing.schema import Schema, shaped
 from dpscd.problem import Model
 from dpscd.records.encoding import Parsed, encode, is_sparse
 from dpscd_experiments.cells import Cell
 from dpscd_experiments.datasets import Dataset
-from dpscd_experiments.metrics import Metrics, probability_metrics
+from dpscd_experiments.metrics import (
+    Metrics,
+    decision_metrics,
+    probability_metrics,
+    regression_metrics,
+)
 from dpscd_experiments.opponents import peers
 from dpscd_experiments.opponents.linear import TRAINERS
 from dpscd_experiments.opponents.prepared import Prepared, prepared_from
