@@ -13,7 +13,7 @@ import pytest
 from model_files import EVIL, features, ridge
 
 from commands import call, refusal
-from dpscd import DPLogisticRegression, DPRidge, load, private_score, report
+from dpscd import DPLogisticRegression, DPRidge, evaluate, load, private_score, report
 from dpscd.documents.added import Measure, read_about, read_evaluation
 from dpscd.errors import ParameterError
 from dpscd.model.file import fit_to_text
@@ -93,9 +93,20 @@ def test_a_model_in_memory_has_a_page_and_no_evaluation(file):
         report(load(file), "page.html", evaluation="e.json")
 
 
-def test_an_evaluation_is_given_as_a_file(file):
-    with pytest.raises(ParameterError, match=r"evaluation=.* must be a file"):
-        report(file, "page.html", evaluation={"metrics": {}})
+def test_an_evaluation_is_what_was_returned_or_a_file(file):
+    X = features(1)
+    y = X[:, 0]
+    for model in (file, load(file)):
+        found = evaluate(load(file), X, y)
+        text = page(model, evaluation=found)
+        assert f"{found.metrics['mean squared error']:.4f}" in text
+        assert "These numbers are not private" in text
+        score = private_score(load(file), X, y, epsilon=1.0, metric="mse", random_state=0)
+        text = page(model, evaluation=score)
+        assert f"{score.value:.4f}" in text
+        assert "-differentially private for the test records" in text
+    with pytest.raises(ParameterError, match=r"evaluation=.* must be what evaluate or"):
+        page(file, evaluation={"metrics": {}})
 
 
 def test_an_evaluation_of_another_model_is_refused(file):

@@ -77,6 +77,22 @@ def read_evaluation(path: str | os.PathLike[str]) -> Evaluation:
     )
 
 
+def returned_evaluation(given: Any) -> Evaluation:
+    """Return what ``evaluate`` or ``private_score`` found, or raise ParameterError."""
+    from dpscd.estimators.evaluation import Evaluation as Measured
+    from dpscd.estimators.private_score import PrivateScore
+
+    if isinstance(given, PrivateScore):
+        return _noisy(given.fit_)
+    if isinstance(given, Measured):
+        return _plain({"model_sha256": "", **given.to_dict()})
+    raise ParameterError(
+        "{evaluation} must be what evaluate or private_score returned, or the file of what "
+        "`dpscd evaluate --json` printed.",
+        evaluation=given,
+    )
+
+
 def _plain(values: dict[str, Any]) -> Evaluation:
     named = dict(values["metrics"])
     by_person = values.get("by person", {"metrics": {}})["metrics"]

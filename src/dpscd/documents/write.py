@@ -33,7 +33,7 @@ def report(
     path: str | os.PathLike[str],
     *,
     ledger: str | os.PathLike[str] | None = None,
-    evaluation: str | os.PathLike[str] | None = None,
+    evaluation: Any = None,
     about: str | os.PathLike[str] | None = None,
 ) -> PrivacyCard:
     """Write a page about a model: one HTML file that fetches nothing and runs nothing.
@@ -48,8 +48,9 @@ def report(
         The page to write; replaced if it exists.
     ledger : str or path, optional
         The ledger's file, to show the budget's history.
-    evaluation : str or path, optional
-        What ``dpscd evaluate --json`` printed for this model's file.
+    evaluation : Evaluation, PrivateScore, str or path, optional
+        What :func:`evaluate` or :func:`private_score` returned for this model, or the file of
+        what ``dpscd evaluate --json`` printed for this model's file.
     about : str or path, optional
         TOML with purpose, owner, contact and legal_basis, as far as they are to be shown.
 
@@ -84,22 +85,20 @@ def report(
     return card
 
 
-def evaluation_of(model: Described, path: str | os.PathLike[str] | None) -> "Evaluation | None":
-    """Return the evaluation in a file, or raise ParameterError if it is of another model."""
-    if path is None:
+def evaluation_of(model: Described, given: Any) -> "Evaluation | None":
+    """Return an evaluation, or raise ParameterError if a file's is of another model."""
+    if given is None:
         return None
-    if not isinstance(path, str | os.PathLike):
-        raise ParameterError(
-            "{evaluation} must be a file, of what `dpscd evaluate --json` printed.",
-            evaluation=path,
-        )
+    from dpscd.documents.added import read_evaluation, returned_evaluation
+
+    if not isinstance(given, str | os.PathLike):
+        return returned_evaluation(given)
     if not model.digest:
         raise ParameterError(
-            "an evaluation belongs to a model's file: save the model, and give its file."
+            "a file with an evaluation belongs to a model's file: save the model, and give its "
+            "file."
         )
-    from dpscd.documents.added import read_evaluation
-
-    found = read_evaluation(path)
+    found = read_evaluation(given)
     if found.model != model.digest:
         raise ParameterError(
             f"the evaluation is not of {model.name}, but of another model, or of this one as "
