@@ -21,7 +21,7 @@ from dpscd import (
     load,
 )
 from dpscd.cli.evaluate import _print_classes
-from dpscd.estimators.evaluation import class_tables
+from dpscd.estimators.evaluation import _mean_auc, class_tables
 
 # --- classes ---------------------------------------------------------------------------------
 
@@ -240,3 +240,9 @@ def test_gains_say_how_much_of_a_class_is_found_first():
     assert at[0.6] == pytest.approx(2.5 / 3)
     assert at[0.8] == at[1.0] == pytest.approx(1.0)
     assert class_tables(["no", "yes"], 0 * codes, codes, both)["gain"] == []
+
+
+def test_without_a_probability_there_is_no_area():
+    codes, missing = np.array([0, 1, 1]), np.array([[0.5, 0.5], [0.2, 0.8], [np.nan, np.nan]])
+    assert np.isnan(_mean_auc(codes, missing))
+    assert _mean_auc(codes[:2], missing[:2]) == 1.0

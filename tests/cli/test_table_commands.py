@@ -125,6 +125,13 @@ def test_fit_warns_of_what_weakens_the_guarantee():
     assert answer(*FIT, "--epsilon", "inf")["epsilon"] == "inf"
 
 
+def test_a_fit_prints_no_time():
+    """The time that a fit takes depends on the records."""
+    for more in ((), ("--json",)):
+        found = call(*FIT, *more)
+        assert not re.search(r"second|[0-9] ?m?s\b", found.stdout + found.stderr)
+
+
 def test_fit_reads_a_pipe_and_packed_files():
     text = Path("train.csv").read_bytes()
     Path("train.csv.gz").write_bytes(gzip.compress(text))

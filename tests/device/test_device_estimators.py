@@ -439,3 +439,16 @@ def test_a_search_is_refused_before_the_charge_too(tmp_path):
     with pytest.raises(ParameterError, match="sparse rows"):
         search.fit(sparse.csr_matrix(X), y)
     assert dpscd.Ledger(tmp_path / "b.db").show("people").spent_epsilon == 0.0
+
+
+def test_a_fit_is_charged_as_by_the_other_engine(tmp_path):
+    ledger = str(tmp_path / "ledger")
+    Ledger.init(ledger, "people", epsilon=10.0, delta=1e-3)
+    for engine in ("jax", "numba"):
+        model("classes", seed=None, engine=engine, ledger=ledger, dataset="people").fit(
+            *data("classes")
+        )
+    one, other = Ledger(ledger).history("people")
+    assert one.committed
+    assert (one.epsilon, one.cost) == (other.epsilon, other.cost)
+    assert one.releases == other.releases

@@ -136,7 +136,7 @@ def test_of_features_those_are_named_that_differ():
 
 def test_what_numba_is_told_to_compile_for_counts():
     told = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "NUMBA_DISABLE_JIT": "1"}
-    asked = "from dpscd.distributed.workers import own_build; print(own_build())"
+    asked = "from dpscd.kernels._jit import own_build; print(own_build())"
     found = ast.literal_eval(python(asked, **told))
     assert found["processor"] == "generic"
     assert found["features"] == ""

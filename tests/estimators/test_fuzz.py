@@ -1,4 +1,4 @@
-"""Random parameters: a model that keeps its promise, or a documented error."""
+"""Random parameters and random tables: documented errors only, and no value in a message."""
 
 import math
 import warnings
@@ -70,3 +70,35 @@ def test_parameters(given, kind):
             return
     assert np.isfinite(model.coef_).all()
     assert model.privacy_.verify() <= model.privacy_.epsilon
+
+
+SECRET = "Zx7Secret"
+cell = st.one_of(
+    st.floats(),
+    st.integers(-(2**70), 2**70),
+    st.none(),
+    st.booleans(),
+    st.sampled_from(["", "1.5", "n/a", SECRET, SECRET.encode(), "١٢", "0x10", "1_000"]),
+    st.complex_numbers(max_magnitude=2.0),
+)
+
+
+@settings(RELAXED, max_examples=50)
+@given(
+    table=st.lists(st.lists(cell, min_size=0, max_size=3), max_size=6),
+    labels=st.lists(cell, max_size=6),
+    kind=st.sampled_from(
+        [DPRidge(y_bounds=(0, 1)), DPLinearSVC(classes=[0, 1]), DPLinearSVC()]
+    ),
+)
+def test_tables_of_anything(table, labels, kind):
+    model = kind.set_params(epochs=1)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        try:
+            model.fit(table, labels)
+        except DpscdError as error:
+            assert SECRET not in str(error)
+            assert error.__cause__ is None
+            assert error.__context__ is None
+    assert not any(SECRET in str(warning.message) for warning in seen)

@@ -13,6 +13,7 @@ import scipy.stats
 from dpscd.kernels.dual import Records, StepConstants, new_buffer
 from dpscd.kernels.lazy import (
     Law,
+    _deviation,
     add_product,
     advance_lazy,
     average_due,
@@ -369,3 +370,10 @@ def test_gaussians_on_the_lattice_hardly_depend_on_their_centre():
         for centre in (0, 0.25, 0.5):
             total = mpmath.nsum(lambda x, c=centre: mpmath.npdf((x - c) / 4) / 4, [-200, 200])
             assert abs(total - 1) < mpmath.mpf(2) ** -453
+
+
+@pytest.mark.parametrize("variance", [1.0, 2.0**20 + 16.0, 7.0 * 2.0**21])
+def test_rounding_is_part_of_the_stated_variance(variance):
+    """Sheppard's correction: rounding to whole numbers adds 1/12 to a variance."""
+    assert _deviation(variance) ** 2 == pytest.approx(variance - 1.0 / 12.0, rel=1e-15)
+    assert _deviation(0.0) == 0.0

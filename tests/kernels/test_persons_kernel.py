@@ -1,15 +1,19 @@
 """Persons in the kernels: blocks of whole persons, one clip, turns."""
 
 import numpy as np
+import pytest
 from measured_rows import rows_of
 
-from dpscd.kernels.dual import Records, StepConstants
+from dpscd.kernels.dual import Records, StepConstants, new_buffer
 from dpscd.kernels.lots import advance
 from dpscd.kernels.pack import pack_rows
 from dpscd.kernels.packed import advance_packed
 from dpscd.kernels.persons import (
     Persons,
+    first_factors,
     gather,
+    shorten_sum,
+    weigh,
 )
 from dpscd.losses import Squared
 
@@ -69,3 +73,31 @@ def test_blocks_hold_whole_persons():
     assert rows[:4].tolist() == [13, 14, 5, 6]  # it goes on with its first row
     assert own.turns[3] == 2
     assert gather(own, ids, 4, rows, ends) == (0, 0)
+
+
+def test_weights_are_added_up_over_rows_that_speak():
+    buffer = new_buffer(1, 4)
+    buffer.weight[:] = [1.0, 2.0, 0.0, 5.0]
+    buffer.norm[:] = [1.0, 1.0, 1.0, 0.0]
+    weigh(np.array([3, 4]), buffer)
+    assert buffer.mass.tolist() == [3.0, 3.0, 3.0, 0.0]
+
+
+def test_rows_without_a_number_are_silent_and_others_go_on():
+    buffer = new_buffer(1, 3)
+    buffer.weight[:] = buffer.norm[:] = 1.0
+    buffer.squares[:] = [np.nan, 0.04, np.inf]
+    joint = np.empty(3, np.bool_)
+    first_factors(NUMBERS, np.array([3]), buffer, joint)
+    assert buffer.squares.tolist() == [0.0, 1.0, 0.0]
+    assert not joint[0]
+
+
+def test_a_sum_is_shortened_as_one_vector():
+    numbers = NUMBERS._replace(clip=1.0, cell=1.0 / 1024)
+    total = np.array([[3000, -4000]])
+    factor = shorten_sum(total, numbers)
+    assert factor == pytest.approx(1024 / 5000, rel=1e-5)
+    assert np.hypot(*total[0]) <= 1024
+    assert total.tolist() == [[614, -819]]
+    assert shorten_sum(total, numbers) == 1.0

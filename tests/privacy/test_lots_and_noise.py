@@ -341,3 +341,11 @@ def test_tail_pays_for_pairs_longer_than_any_that_is_drawn():
 def test_noise_that_is_no_number_has_no_grid(multiplier):
     with pytest.raises(ParameterError, match="positive, finite"):
         LatticeGaussian(1.0, multiplier).grid  # noqa: B018
+
+
+def test_imprecision_is_negligible_and_grows_with_the_work():
+    assert PoissonLots(0.01, exact=True).imprecision(10**6, 10**7) == 0.0
+    lots = PoissonLots(0.01)
+    assert 0.0 < lots.imprecision(10**6, 10**7) < 1e-25
+    assert lots.imprecision(10, 100) < lots.imprecision(20, 100) < lots.imprecision(20, 900)
+    assert lots.imprecision(10**6, 10**7) == 10**6 * (10**5 + 1) * 2.0**-128

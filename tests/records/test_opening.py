@@ -1,6 +1,7 @@
 """The one way in: what it takes, when it reads, and what each refusal says."""
 
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -359,3 +360,18 @@ def test_large_labels_beside_a_complex_one_are_refused():
 def test_numbers_beyond_doubles_warn_of_nothing():
     large = pd.Series(np.array([np.longdouble("1e400"), 1.0]))
     assert codes(large, Listed({"1": 0})).tolist() == [OTHER, 0]
+
+
+def test_reading_says_nothing_of_what_memory_held(monkeypatch):
+    """A frame in single precision is read into single precision at once, without a cast."""
+
+    def held(shape, dtype=np.float64):
+        return np.full(shape, 1e300 if dtype == np.float64 else 1e30, dtype)
+
+    monkeypatch.setattr("dpscd.records.rows.np.empty", held)
+    frame = pd.DataFrame(np.ones((4, 2), np.float32))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rows = open_rows(frame).read()
+    assert rows.dtype == np.float32
+    assert (rows == 1.0).all()

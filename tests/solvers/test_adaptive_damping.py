@@ -1,5 +1,7 @@
 """The damping of steps follows the plan and the released path, and nothing else."""
 
+import inspect
+
 import numpy as np
 import pytest
 from damping import dampings
@@ -173,3 +175,8 @@ def test_rows_that_are_nearly_parallel_do_not_diverge(kind, loss):
 def test_rows_in_all_directions_keep_a_weak_damping():
     weak = objective("any", Squared(), separability=20.0, most_separability=0.0)
     assert objective("any", Squared(), separability=20.0) == weak
+
+
+def test_the_damping_is_given_a_plan_and_released_vectors_only():
+    assert [*inspect.signature(Damping).parameters] == ["plan"]
+    assert [*inspect.signature(Damping.before).parameters] == ["self", "number", "shared"]

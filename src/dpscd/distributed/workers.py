@@ -23,7 +23,7 @@ from distributed.client import default_client
 from dpscd._version import __version__
 from dpscd.distributed.collections import Partition
 from dpscd.errors import DataError, DpscdError, ParameterError, WorkerError
-from dpscd.kernels._jit import compiler
+from dpscd.kernels._jit import own_build
 from dpscd.records import refusals
 from dpscd.releases.base import only_sums
 from dpscd.solvers.shard import Reader, Shard
@@ -39,11 +39,6 @@ _GONE = "Worker holding Actor was lost"
 
 # What a shard may be asked for.
 _METHODS = frozenset({"begin", "count", "keys", "read_with", "replay", "step", "total"})
-
-
-def own_build() -> dict[str, str]:
-    """Return versions, and Numba's target: public facts that decide how numbers round."""
-    return {"dpscd": __version__, "numpy": np.__version__, **compiler()}
 
 
 def check_alike(one: Mapping[str, str], other: Mapping[str, str]) -> None:

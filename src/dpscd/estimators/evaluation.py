@@ -200,6 +200,8 @@ def _mean_auc(codes: npt.NDArray[np.int64], probabilities: Floats) -> float:
     """Return the AUC of the second of two classes, or the mean of each class of more."""
     from sklearn.metrics import roc_auc_score
 
+    if np.isnan(probabilities).any():
+        return float("nan")
     asked = [1] if probabilities.shape[1] == 2 else range(probabilities.shape[1])
     return float(np.mean([roc_auc_score(codes == x, probabilities[:, x]) for x in asked]))
 

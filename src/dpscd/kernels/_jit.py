@@ -20,6 +20,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from dpscd._version import __version__
 from dpscd.late import COMPILED, load
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -65,6 +66,14 @@ def compiler() -> dict[str, str]:
         "features": features,
         "options": " ".join(map(str, options)),
     }
+
+
+def own_build() -> dict[str, str]:
+    """Return versions, and Numba's target: public facts that decide how numbers round.
+
+    It is asked for of workers that may be unable to load anything else.
+    """
+    return {"dpscd": __version__, "numpy": np.__version__, **compiler()}
 
 
 @cache

@@ -36,6 +36,8 @@ class Cost:
     n: int  # public number of records
 
     def __post_init__(self) -> None:
+        if not isinstance(self.what, str):
+            raise CardError("what must be the name of a release.")
         if type(self.clip) is not float or not (self.clip > 0.0 and math.isfinite(self.clip)):
             raise CardError(f"clip={self.clip!r} must be positive and finite.")
         for name in ("size", "n"):

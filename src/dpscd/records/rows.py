@@ -162,10 +162,9 @@ def _read(X: Any, count: int, features: int) -> Any:
         return X[:]
     if isinstance(X, np.ndarray) and X.dtype.kind in "biufc":
         return np.ascontiguousarray(_numbers_in(X))
-    rows = np.empty((count, features))
+    single = isinstance(X, pd.DataFrame) and set(X.dtypes) == {np.dtype(np.float32)}
+    rows = np.empty((count, features), np.float32 if single else np.float64)
     if isinstance(X, pd.DataFrame):
-        if set(X.dtypes) == {np.dtype(np.float32)}:
-            rows = rows.astype(np.float32)
         for place in range(features):
             rows[:, place] = numbers(X.iloc[:, place], NumberCells())
         return rows
@@ -360,7 +359,7 @@ class RowReader:
         if len(sizes) != 1:
             raise DataError("X, y, sample_weight and groups are not divided alike.")
         X, y, sample_weight, *more = part
-        exposure, groups = more or (None, None)
+        exposure, groups = (*more, None, None)[:2]
         codes = None if self.persons is None else person_codes(groups)
         found = self.triples(X, y, sample_weight, exposure, codes)
         # A shard has all its rows at hand.
