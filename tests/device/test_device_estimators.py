@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 import tracemalloc
 from functools import cache
 
@@ -452,3 +453,10 @@ def test_a_fit_is_charged_as_by_the_other_engine(tmp_path):
     assert one.committed
     assert (one.epsilon, one.cost) == (other.epsilon, other.cost)
     assert one.releases == other.releases
+
+
+def test_without_jax_the_words_say_what_to_install(monkeypatch):
+    monkeypatch.delattr("dpscd.device.backend")
+    monkeypatch.setitem(sys.modules, "dpscd.device.backend", None)
+    with pytest.raises(ParameterError, match="pip install"):
+        model("classes").fit(*data("classes"))

@@ -306,3 +306,9 @@ class Mine(DPRidge):
 
 def test_a_class_of_users_own_may_have_other_parameters():
     assert Mine(mine=[3], y_bounds=(-1.0, 1.0), epochs=1).fit(*records()).mine == [3]
+
+
+def test_predictions_of_no_rows_are_refused():
+    model = DPRidge(np.inf, y_bounds=(0, 1), lam=0.1).fit([[0.1], [0.2]], [0, 1])
+    with pytest.raises(DataError, match=r"0 sample\(s\)"):
+        model.predict(np.empty((0, 1)))

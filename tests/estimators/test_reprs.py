@@ -4,7 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpscd import DPLogisticRegression, DPModelSearch, DPRidge, TableModel, look, private_score
+from dpscd import (
+    DPLogisticRegression,
+    DPModelSearch,
+    DPRidge,
+    Schema,
+    TableModel,
+    look,
+    private_score,
+)
+from dpscd.estimators.search_plan import Parts
 
 EVIL = "<b>{{ 7*7 }}</b>"
 N = 2000
@@ -24,6 +33,8 @@ SCHEMA = {
     },
 }
 
+PERSONS = {**SCHEMA, "table": {"person": "who", "pairs": [[EVIL, "ward"]]}}
+
 
 @pytest.fixture(scope="module")
 def results():
@@ -32,8 +43,14 @@ def results():
     free = DPRidge(np.inf, y_bounds=(0, 1), lam=0.1).fit([[0.1], [0.2]], [0, 1])
     scores = {x: private_score(model, table(), epsilon=5.0, metric=x) for x in SCORES}
     price = DPModelSearch([DPRidge(y_bounds=(0, 1))] * 2).price(N)
+    runs = [DPRidge(y_bounds=(0, 1), epochs=2, lam=lam) for lam in (0.1, 1.0)]
+    X = np.linspace(-0.5, 0.5, 20_000)[:, None]
+    searched = DPModelSearch(runs, random_state=0).fit(X, X[:, 0] + 0.5)
     return {
         "schema": model.schema_,
+        "schema of persons": Schema.from_dict(PERSONS),
+        "parts": Parts(1, 2, 3),
+        "card of a search": searched.privacy_,
         "card": model.privacy_,
         "card without privacy": free.privacy_,
         "fit": model.fit_,
@@ -47,6 +64,9 @@ def results():
 SCORES = ["accuracy", "recall", "confusion"]
 SHOWN = {
     "schema": "Schema(2 columns for 'ill')",
+    "schema of persons": "Schema(2 columns for 'ill', persons by 'who')",
+    "parts": "Parts()",
+    "card of a search": "PrivacyCard(epsilon=1, ",
     "card": "PrivacyCard(epsilon=5, delta=1e-05, relation=zero-out, unit=record, 3 releases)",
     "card without privacy": "PrivacyCard(not private)",
     "fit": "Fit(DPLogisticRegression, 3 releases)",
@@ -68,7 +88,7 @@ def test_a_result_is_one_line_and_a_table(results, name):
         page = result._repr_html_()
         assert "<table>" in page
         assert EVIL not in page
-        named = name in ("schema", "look", "recall", "confusion", "summary")
+        named = "card" not in name and name not in ("accuracy", "fit", "price")
         assert ("&lt;b&gt;{{ 7*7 }}" in page) == named
 
 

@@ -146,3 +146,9 @@ def test_many_numbers_pay_for_lazy_noise():
 def test_beyond_a_large_epsilon_nothing_is_lazy():
     assert inner_target([LARGE], 90.0, 1e-5, Relation.ZERO_OUT)[1] > 0.0
     assert GOOD.lazy_tail == 0.0
+
+
+@pytest.mark.parametrize("what", [None, 7, b"moments"])
+def test_a_cost_has_a_name(what):
+    with pytest.raises(CardError, match="the name of a release"):
+        Cost(what, EVENT, 0.01, 5, 1000)

@@ -22,9 +22,10 @@ from dpscd import (
     StoredRows,
     TableModel,
 )
+from dpscd.persons import PersonFacts
 from dpscd.preprocessing.declarations import Layout
 from dpscd.records import files, refusals
-from dpscd.records.cells import OTHER, Listed, as_column, codes, same_value
+from dpscd.records.cells import OTHER, Listed, as_column, codes, different, same_value
 from dpscd.records.files import open_table
 from dpscd.records.labels import ClassLabels, NumberLabels, label_column, weights_of
 from dpscd.records.opening import Given, open_records
@@ -238,6 +239,12 @@ def test_sparse_matrices_that_are_none():
     entries.coords[0][0] = 9
     refused(open_rows(entries).read, refusals.NOT_CSR)
 
+    class Broken(sparse.csc_array):
+        def tocoo(self, **_):
+            raise ValueError(f"the entry 42 of {self.shape}")
+
+    refused(open_rows(Broken([[1.0], [2.0]])).read, refusals.NOT_CSR)
+
 
 def test_sparse_matrices_of_objects():
     rows = sparse.csr_array([[1.0, 2.0]])
@@ -375,3 +382,22 @@ def test_reading_says_nothing_of_what_memory_held(monkeypatch):
         rows = open_rows(frame).read()
     assert rows.dtype == np.float32
     assert (rows == 1.0).all()
+
+
+def test_a_frame_that_grows_before_it_is_read_is_refused():
+    frame = TABLE.copy()
+    groups = list(range(len(frame)))
+    persons = PersonFacts(None, "sum")
+    with open_records(
+        frame, given=Given(groups=groups), schema=SCHEMA, persons=persons
+    ) as unread:
+        frame.loc[len(frame)] = frame.iloc[0]
+        refused(lambda: unread.read(ClassLabels((0, 1)), 1), refusals.CHANGED)
+
+
+def test_texts_that_are_none_have_no_place():
+    """As of numbers, and of texts in Arrow's memory."""
+    for cells in (pd.Series([1, 2, 1]), pd.Series(["1", "2", "1"], dtype="string[pyarrow]")):
+        places, texts = different(cells, lambda x: None if str(x) == "2" else str(x))
+        assert places.tolist() == [0, -1, 0]
+        assert texts == ["1"]

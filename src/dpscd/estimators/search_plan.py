@@ -244,9 +244,10 @@ def split_units(source: Source, count: int, holdout: float, relation: Relation) 
         words = source.words(Purpose.SPLIT, 0, count, 1)[:, 0]
         coins: Flags = words < np.uint64(int(holdout * 2.0**64))
         return coins
-    for attempt in itertools.count():
+    attempts = itertools.count()
+    while True:
         # Equal words would favour the unit that comes first: then all are drawn again.
-        words = source.words(Purpose.SPLIT, attempt * count, count, 1)[:, 0]
+        words = source.words(Purpose.SPLIT, next(attempts) * count, count, 1)[:, 0]
         if len(np.unique(words)) == count:
             break
     apart = np.zeros(count, dtype=bool)
