@@ -1,7 +1,7 @@
 """One table in every container: the same triples to the last bit, the same predictions.
 
 Of tables on disk the first 4,000 lines are taken, so that each container is written and read
-in seconds; DPSCD_DOOR_ROWS=1000000 takes them whole.
+in seconds; DPSCD_ENTRANCE_ROWS=1000000 takes them whole.
 """
 
 import gzip
@@ -23,7 +23,7 @@ from dpscd.records.labels import ClassLabels, NumberLabels
 
 pytestmark = pytest.mark.full
 
-ROWS = int(os.environ.get("DPSCD_DOOR_ROWS", "4000"))
+ROWS = int(os.environ.get("DPSCD_ENTRANCE_ROWS", "4000"))
 EXAMPLES = Path(__file__).parents[2] / "examples"
 BANK = {
     "table": {"delimiter": ";", "missing": ["999", "unknown"]},

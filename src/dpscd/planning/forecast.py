@@ -43,9 +43,8 @@ class Finer(NamedTuple):
     """How much finer the features of a fit without noise are."""
 
     features: int = 0  # additional features
-    width: float = (
-        0.0  # largest difference in the width of an interval, as a part of the bounds
-    )
+    # largest difference in the width of an interval, as a part of the bounds
+    width: float = 0.0
 
 
 @dataclass(frozen=True)
